@@ -110,8 +110,7 @@ class Framed:
         if self.independent.issuperset(sums):
             rows: Ints = np.arange(len(sums))
         else:
-            room = (known.sizes * (known.high - known.low)).astype(np.float64)
-            rows = independent_sums(matrix, values, room)
+            rows = independent_sums(matrix, values)
             self.independent = frozenset(sums[row] for row in rows.tolist())
         known = replace(known, matrix=matrix[rows])
         return known, values[rows], [sums[row] for row in rows.tolist()]

@@ -141,8 +141,7 @@ class Knowledge:
         sums = [answer for answer in answers if answer.kind == "sum"]
         matrix = coefficients_of(atoms, sums)
         values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
-        room = (known.sizes * (known.high - known.low)).astype(np.float64)
-        rows = independent_sums(matrix, values, room, slack)
+        rows = independent_sums(matrix, values, slack)
         return replace(known, matrix=matrix if len(rows) == len(matrix) else matrix[rows]), values[rows]
 
     def without_sums(self) -> Knowledge:

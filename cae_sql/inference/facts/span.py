@@ -21,6 +21,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import isqrt, lcm
 from typing import Any
 
@@ -42,7 +43,7 @@ class Span:
     def __init__(self, size: int) -> None:
         """No sum yet, over so many records."""
         draw = np.random.default_rng(secrets.randbits(128))
-        self._prime = _prime(draw)
+        self._prime = _prime()
         self._names: Ints = draw.integers(1, self._prime, (size, 2))
         """(n, 2) the records' random multiples."""
         self._part: Ints = draw.integers(0, PARTS, size)
@@ -117,14 +118,25 @@ class Span:
         place = np.flatnonzero(self._pivots[: self.rank] == record)
         if len(place) != 1:
             return []
-        residues = self._made[place[0], : self.rank]
-        found = []
+        found = self._fractions(self._made[place[0], : self.rank])
+        alone = Query(kind="sum", members=np.array([record]))
+        return found if found is not None and self._adds_up(found, alone) else []
+
+    def combination_of(self, query: Query) -> list[tuple[int, Fraction]] | None:
+        """The same of a sum that is settled; None where weights are no fractions of small numbers."""
+        weights = self._left(query)[0]
+        found = self._fractions(combined(weights, self._made, self.rank, self._prime))
+        return found if found is not None and self._adds_up(found, query) else None
+
+    def _fractions(self, residues: Ints) -> list[tuple[int, Fraction]] | None:
+        """The weights other than 0, by row."""
+        found = list[tuple[int, Fraction]]()
         for row in np.flatnonzero(residues).tolist():
             weight = _fraction(int(residues[row]), self._prime)
             if weight is None:
-                return []
+                return None
             found.append((row, weight))
-        return found if self._adds_up(found, record) else []
+        return found
 
     # --- how
 
@@ -216,10 +228,11 @@ class Span:
         self._asked = np.pad(self._asked, ((0, more), (0, 0)))
         self._members = np.pad(self._members, ((0, 0), (0, more // 8)))
 
-    def _adds_up(self, found: list[tuple[int, Fraction]], record: int) -> bool:
-        """Whether weights times sums are the record alone: exact."""
+    def _adds_up(self, found: list[tuple[int, Fraction]], query: Query) -> bool:
+        """Whether weights times the sums taken are another sum: exact."""
         total, common = added_up([(self.rows[row], weight) for row, weight in found], len(self._names))
-        total[record] -= common
+        own = 1 if query.coefficients is None else query.coefficients.astype(total.dtype)
+        total[query.members] -= common * own
         return not total.any()
 
 
@@ -287,8 +300,10 @@ def cleared(made: Ints, reduced: Ints, factors: Ints, rank: int, prime: int) -> 
             reduced[i, name] = (reduced[i, name] + factor * reduced[rank, name]) % prime
 
 
-def _prime(draw: np.random.Generator) -> int:
-    """A prime between 2³⁰ and 2³¹: products of two residues fit 64 bits."""
+@cache
+def _prime() -> int:
+    """A prime between 2³⁰ and 2³¹, drawn anew by each process: products of two residues fit 64 bits."""
+    draw = np.random.default_rng(secrets.randbits(128))
     while True:
         found = int(draw.integers(2**30, 2**31)) | 1
         if all(found % each for each in range(3, isqrt(found) + 1, 2)):

@@ -236,8 +236,7 @@ class _Refined:
         kept = np.arange(len(matrix))
         if fresh:
             matrix = np.vstack([matrix, coefficients_of(fine.atoms, fresh)])
-            room = (fine.sizes * (fine.high - fine.low)).astype(np.float64)
-            kept = independent_sums(matrix, np.concatenate([sums, np.array(added, dtype=np.int64)]), room)
+            kept = independent_sums(matrix, np.concatenate([sums, np.array(added, dtype=np.int64)]))
         fine = replace(fine, matrix=matrix[kept])
         return cls(fine, sums, kept, total_weights(fine))
 

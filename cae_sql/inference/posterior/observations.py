@@ -153,7 +153,7 @@ class _Rows:
         exact = kept[high[kept] == low[kept]]
         if len(exact):
             dense = rest[exact].toarray().astype(np.int64)
-            exact = exact[independent_sums(dense, high[exact], np.ones(len(columns)))]
+            exact = exact[independent_sums(dense, high[exact])]
         kept = np.sort(np.append(exact, kept[high[kept] > low[kept]]))
         return self.matrix[kept], (high + settled)[kept], (high - low)[kept]
 

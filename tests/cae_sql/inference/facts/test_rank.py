@@ -1,4 +1,4 @@
-"""Independent sums are found on few columns and hold on all; what contradicts them is noticed."""
+"""Independent sums are as many as the rank; what contradicts them is noticed."""
 
 from __future__ import annotations
 
@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import InconsistentAnswers
-from cae_sql.inference.facts import rank as sums_module
+from cae_sql.inference.facts import span
 from cae_sql.inference.facts.rank import independent_sums, join, roots
-
-FEW = 3
-"""Columns looked at to begin with in these tests: fewer than there are."""
-
-
-@pytest.fixture(autouse=True)
-def few_columns_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sums_module, "FIRST", FEW)
-    monkeypatch.setattr(sums_module, "CHUNK", 4)
 
 
 def rank(rows: list[list[int]]) -> int:
@@ -39,8 +30,8 @@ def rank(rows: list[list[int]]) -> int:
 
 
 @st.composite
-def systems(draw: st.DrawFn) -> tuple[list[list[int]], list[int], list[int]]:
-    """Rows of 0, 1 and −1, many of them combinations of others; a table; weights of the columns."""
+def systems(draw: st.DrawFn) -> tuple[list[list[int]], list[int]]:
+    """Rows of 0, 1 and −1, many of them combinations of others; and a table."""
     width = draw(st.integers(14, 40))
     few = draw(st.lists(st.lists(st.sampled_from([0, 0, 1, -1]), min_size=width, max_size=width), max_size=4))
     rows = [row for row in few if any(row)]
@@ -50,24 +41,23 @@ def systems(draw: st.DrawFn) -> tuple[list[list[int]], list[int], list[int]]:
         if any(both) and max(map(abs, both)) == 1:
             rows.append(both)
     table = draw(st.lists(st.integers(0, 9), min_size=width, max_size=width))
-    room = draw(st.lists(st.integers(0, 9), min_size=width, max_size=width))
-    return draw(st.permutations(rows)), table, room
+    return draw(st.permutations(rows)), table
 
 
 @given(systems())
-def test_as_many_are_kept_as_the_rank_says(case: tuple[list[list[int]], list[int], list[int]]) -> None:
-    rows, table, room = case
+def test_as_many_are_kept_as_the_rank_says(case: tuple[list[list[int]], list[int]]) -> None:
+    rows, table = case
     matrix = np.array(rows, dtype=np.int8).reshape(len(rows), len(table))
     values = matrix.astype(np.int64) @ np.array(table)
-    kept = independent_sums(matrix, values, np.array(room, dtype=np.float64))
+    kept = independent_sums(matrix, values)
     assert len(kept) == rank(rows) == rank([rows[place] for place in kept])
 
 
 @given(systems(), st.data())
 def test_a_sum_that_others_contradict_is_noticed(
-    case: tuple[list[list[int]], list[int], list[int]], data: st.DataObject
+    case: tuple[list[list[int]], list[int]], data: st.DataObject
 ) -> None:
-    rows, table, room = case
+    rows, table = case
     if rank(rows) == len(rows):
         return
     matrix = np.array(rows, dtype=np.int8)
@@ -75,15 +65,22 @@ def test_a_sum_that_others_contradict_is_noticed(
     dependent = [i for i in range(len(rows)) if rank(rows[:i] + rows[i + 1 :]) == rank(rows)]
     values[data.draw(st.sampled_from(dependent))] += 1
     with pytest.raises(InconsistentAnswers):
-        independent_sums(matrix, values, np.array(room, dtype=np.float64))
+        independent_sums(matrix, values)
 
 
-def test_sums_over_records_that_are_not_looked_at_first_are_told_apart() -> None:
-    """The roomiest columns are in none of the last two sums."""
-    matrix = np.zeros((3, 60), dtype=np.int8)
-    matrix[0], matrix[1, 50:55], matrix[2, 50:56] = 1, 1, 1
-    room = np.where(np.arange(60) < 30, 100.0, 1.0)
-    assert independent_sums(matrix, np.array([9, 4, 5]), room).tolist() == [0, 1, 2]
+def test_what_adds_up_with_fractions_follows_and_a_wrong_value_of_it_is_noticed() -> None:
+    """The last sum is half of the others' together."""
+    matrix = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 1]])
+    assert independent_sums(matrix, np.array([3, 5, 4, 6])).tolist() == [0, 1, 2]
+    with pytest.raises(InconsistentAnswers):
+        independent_sums(matrix, np.array([3, 5, 4, 7]))
+
+
+def test_a_sum_that_seems_to_follow_modulo_the_prime_alone_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chance decides nothing: what is not checked in fractions is no combination."""
+    monkeypatch.setattr(span, "_prime", lambda: 2)
+    matrix = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0]])
+    assert independent_sums(matrix, np.array([2, 2, 2])).tolist() == [0, 1, 2]
 
 
 @given(st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=4), max_size=8))
