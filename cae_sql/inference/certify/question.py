@@ -383,9 +383,7 @@ class Question:
         plain = QuestionTables(self.roomy_table, [])
         pins = hold(plain.boxes, plain.totals, standard.insiders + 2, np.zeros(0, dtype=np.int64))
         if pins is not None:
-            around = self.pool.middle(plain.boxes) if isinstance(self.pool, LargePool) else None
-            bounds = bounds_of(plain.boxes, pins)
-            rebuild(self.roomy_table, bounds, standard.need, standard.insiders, around)
+            rebuild(self.roomy_table, bounds_of(plain.boxes, pins), standard.need, standard.insiders)
         self.roomy_table.renewed()
         open_parts = self.evidence.open_parts
         self._build()

@@ -55,7 +55,6 @@ def rebuild(
     bounds: Bounds,
     need: int,
     insiders: int,
-    around: NDArray[np.float64] | None = None,
 ) -> None:
     """Choose bases and swaps anew, as many as seem to be needed, and give those who pay room.
 
@@ -64,9 +63,6 @@ def rebuild(
         bounds: Between what totals must lie.
         need: Width that everybody should keep.
         insiders: 0 or 1.
-        around: (p,) totals of reals near which the table shall be; by default it stays where it is. Answer by
-            answer it goes the shortest way, which leads to the edges of the boxes; the mean of many worlds is
-            inside, and near to what they answer.
     """
     roomy_table.look_for_swaps()
     reserves = reserved(roomy_table)
@@ -84,20 +80,9 @@ def rebuild(
     taken = np.zeros(roomy_table.count, dtype=np.bool_)
     for each in reserves:
         taken[each.parts] = True
-    totals = (
-        None if around is None else centered(roomy_table, bounds, taken, _rounded(around, roomy_table.rank))
-    )
-    if totals is None:
-        totals = centered(roomy_table, bounds, taken)
+    totals = centered(roomy_table, bounds, taken)
     if totals is not None:
         roomy_table.totals = totals
-
-
-def _rounded(totals: NDArray[np.float64], seed: int) -> Ints:
-    """Whole totals, up or down by chance, so that sums stay near to what they were."""
-    up = np.random.default_rng([seed, 7]).random(len(totals))
-    found: Ints = np.floor(totals + up).astype(np.int64)
-    return found
 
 
 def _chosen(
@@ -165,18 +150,15 @@ def _ground(roomy_table: RoomyTable) -> Ground:
     return Ground(marks, np.arange(roomy_table.count), rows, room, widest)
 
 
-def centered(
-    roomy_table: RoomyTable, bounds: Bounds, taken: NDArray[np.bool_], near_to: Ints | None = None
-) -> Ints | None:
+def centered(roomy_table: RoomyTable, bounds: Bounds, taken: NDArray[np.bool_]) -> Ints | None:
     """Totals at which basic atoms and reserves have room; None where none inside all boxes were found.
 
     Args:
         roomy_table: Not changed.
         bounds: Between what totals must lie.
         taken: (p,) the atoms of reserves.
-        near_to: (p,) where the others shall be; by default where they are.
     """
-    around = roomy_table.totals if near_to is None else near_to
+    around = roomy_table.totals
     basic = taken.copy()
     for basis in roomy_table.bases:
         basic[basis.basic] = True
