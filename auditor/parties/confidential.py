@@ -228,7 +228,7 @@ class Confidential:
     def new_system(self) -> AnsweredSystem:
         """A system without answers."""
         protect = self.protect
-        return AnsweredSystem(
+        system = AnsweredSystem(
             self._alone,
             protect.minimum,
             protect.maximum,
@@ -237,8 +237,9 @@ class Confidential:
             pool=self._pool,
             prior=self._prior,
             lumps=self._lumps,
-            ways=self.ways,
         )
+        system.ways = self.ways
+        return system
 
     def risk_of(self, judgement: Judgement | None) -> float | None:
         """Worst risk that a judgement leaves possible; None where it found nothing."""

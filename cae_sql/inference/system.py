@@ -95,7 +95,6 @@ class AnsweredSystem:
         pool: int = POOL,
         prior: Prior | None = None,
         lumps: ArrayLike | None = None,
-        ways: Ways = ALL,
     ) -> None:
         """Start with no answers.
 
@@ -110,32 +109,16 @@ class AnsweredSystem:
             lumps: (m,) for how many records, a power of two, each lump stands; of records that nobody tells
                 apart (`cae_sql.inference.facts.lumps`). Lumps have the numbers from `size` on and are members
                 as records are; the value of one is the sum of its records' values.
-            ways: Which ways of showing somebody are used; others than all are for measurements.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
         """
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise InvalidInput(f"size must be a whole number of at least 1, not {size!r}")
-        low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
-        if high < low:
-            raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
         self.size, self.lumps = int(size), checked(lumps)
-        records = self.size + sum(self.lumps.tolist())
-        if resolution is None:
-            if len(self.lumps):
-                raise InvalidInput("lumps need a grid: give the system a resolution")
-            self.grid = Grid(low, Fraction(1), high - low, whole=False)
-        else:
-            unit = exact(resolution, "resolution")
-            if unit <= 0:
-                raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
-            self.grid = Grid(low, unit, Fraction((high - low) // unit), whole=True)
-            if self.grid.top * records > LARGEST_TOTAL or records > MOST_RECORDS:
-                raise InvalidInput(
-                    f"{records} records of up to {self.grid.top + 1} values: sums must stay below 2**61 "
-                    "steps of the resolution; take a coarser resolution or a narrower domain"
-                )
+        if resolution is None and len(self.lumps):
+            raise InvalidInput("lumps need a grid: give the system a resolution")
+        self.grid = _grid(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
         self._named = Named(self.size, self.lumps)
         self.answers: list[Answer] = []
         """What has been answered, in order."""
@@ -144,7 +127,9 @@ class AnsweredSystem:
         self.observed: list[Query] = []
         """What these make likely, as "about"."""
         self.seed = seed
-        self.prior, self.ways = prior, ways
+        self.prior = prior
+        self.ways: Ways = ALL
+        """Which ways of showing somebody are used: others than all before any question, for measurements."""
         self._pool_size = pool
         self._atoms: Atoms | None = None
         self._solved: Solved | None = None
@@ -896,3 +881,22 @@ class AnsweredSystem:
         self.ranges.answered(None if learned is None else learned.guide)
         if learned is not None and self._kept is not None:
             self._kept.accept(learned, before, len(self.answers))
+
+
+def _grid(minimum: Number, maximum: Number, resolution: Number | None, records: int) -> Grid:
+    """The values that so many records may have; sums of all must fit."""
+    low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
+    if high < low:
+        raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
+    if resolution is None:
+        return Grid(low, Fraction(1), high - low, whole=False)
+    unit = exact(resolution, "resolution")
+    if unit <= 0:
+        raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
+    grid = Grid(low, unit, Fraction((high - low) // unit), whole=True)
+    if grid.top * records > LARGEST_TOTAL or records > MOST_RECORDS:
+        raise InvalidInput(
+            f"{records} records of up to {grid.top + 1} values: sums must stay below 2**61 "
+            "steps of the resolution; take a coarser resolution or a narrower domain"
+        )
+    return grid
