@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.components import spares_of
-from cae_sql.inference.posterior.insiders import Measure, given, told_tilts
+from cae_sql.inference.posterior.insiders import Measure, given
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.pairs import Given
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 MOST_ROOM = 250
@@ -99,8 +97,6 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         each, turn = np.unique(values[some], return_inverse=True)
         all_of_them = np.broadcast_to(each.astype(np.float64), (len(seen.sizes), len(each)))
         told, at = given(likely.fit, column, all_of_them), (columns[who[some]], turn)
-        mine = Given(told.leverage[at], told.shift[at])
-        kappa = stiffness(np.clip(mine.leverage, 0.0, 1.0), likely.fit.variances[[column]])
-        base = measure.baselines.areas(kappa, told_tilts(likely.fit, np.full(len(some), column), mine))
+        base = measure.bases(likely.fit, np.full(len(some), column), told.of(at))
         risk[other] = measure.bad(measure.left(rows[some, other]), base).max()
     return risk

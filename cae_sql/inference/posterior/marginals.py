@@ -8,6 +8,10 @@ Every value of the grid is taken for equally likely before any answer, whatever 
 tables from. What is excluded is no part of this: an interval, or a certified run, is for
 `AnsweredSystem.bounds` and `certified`.
 
+The baseline of risk is what `exact` makes of that part of the answers which is about the whole table
+(`about_everybody`). It depends on what is known and not on how it was asked: a total that follows from the
+totals of two halves is part of it, so that asking for it, which teaches nothing, changes no risk.
+
 Source: `mathematics.md`, 3; paper 003, Section 3.3 (`exact`).
 """
 
@@ -15,14 +19,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
+from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer
+from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.components import counted_exactly
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -87,8 +93,7 @@ def marginals(
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
     windows = Windows.of(system.grid, domain)
     given = list(system.answers if answers is None else answers)
-    found = solved(system.size, system.grid, given, range(len(given)), 1, lumps=system.lumps)
-    known, sums = found.known, found.sums
+    known, sums = known_of(system, given)
     windows.check_rows(known.count)
     rows, estimated = counted_exactly(known, sums, windows)
     if estimated.any() and estimate:
@@ -111,3 +116,61 @@ def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, w
     # of atoms of lumps alone no table shows a single value: nobody asks for them
     found: Floats = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
     return found
+
+
+def known_of(system: AnsweredSystem, answers: Sequence[Answer]) -> tuple[Knowledge, Ints]:
+    """Boxes, extremes and independent sums of some answers, with the sums' right-hand sides.
+
+    Raises:
+        InconsistentAnswers: a sum contradicts others, or boxes are empty.
+    """
+    found = solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
+    return found.known, found.sums
+
+
+def about_everybody(system: AnsweredSystem) -> list[Answer]:
+    """The sum, maximum and minimum over all records, those of them that the answers tell or imply.
+
+    Raises:
+        InconsistentAnswers: as `known_of`.
+    """
+    return told_of_everybody(*known_of(system, system.answers))
+
+
+def told_of_everybody(known: Knowledge, sums: Ints) -> list[Answer]:
+    """The same by what is known of all records, lumps included."""
+    everybody, weights, found = np.arange(known.atoms.real), _total_weights(known), list[Answer]()
+    if weights is not None:
+        found.append(Query(kind="sum", members=everybody).answered(Fraction(int(weights @ sums))))
+    if known.extremes or known.implied:
+        for query in (Query(kind="max", members=everybody), Query(kind="min", members=everybody)):
+            value = known.forced_extreme(query)
+            if value is not None:
+                found.append(query.answered(Fraction(value)))
+    return found
+
+
+def _total_weights(known: Knowledge) -> Ints | None:
+    """(k,) whole multiples of the independent sums that add up to the sum over all records.
+
+    None where there are none: with rows that have no ±1 the total may follow from the sums and still count as
+    not known, the safe side.
+    """
+    matrix = known.matrix
+    if not len(matrix):
+        return None
+    room = (known.sizes * (known.high - known.low)).astype(np.float64)
+    reduced = tableau_of(matrix, np.zeros(len(matrix), dtype=np.int64), room)
+    if reduced is None or len(reduced[0].stuck):
+        return None
+    basic = reduced[0].basic
+    square = matrix[:, basic].astype(np.float64)
+    if square.shape[0] != square.shape[1]:
+        return None
+    # floats find them, whole numbers check them
+    wanted = known.atoms.protected.astype(np.int64)  # spare records are nobody's
+    found = np.rint(np.linalg.solve(square.T, wanted[basic].astype(np.float64)))
+    if not np.abs(found).max(initial=0) < 2**30:
+        return None
+    weights: Ints = found.astype(np.int64)
+    return weights if (weights @ matrix.astype(np.int64) == wanted).all() else None

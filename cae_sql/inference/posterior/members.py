@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.tabulated import Tables
+from cae_sql.inference.posterior.tabulated import Table
 from cae_sql.inference.posterior.weights import Floats
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
@@ -76,54 +76,26 @@ class _Listed:
 
     tilts: Floats
     """(m,) ascending."""
-    means: Floats
-    """(m,) in units."""
-    mean: float
-    """Of no tilt."""
+    turns: Floats
+    """(m,) μ(t) − μ(0), in units."""
     areas: Floats
     """(m + 1,) with a 0 behind them."""
 
 
-class Listed(NamedTuple):
-    """Areas of baselines by tilt, as kernels take them, (m,) each; of one area for all tilts, two alike."""
-
-    tilts: Floats
-    """Ascending."""
-    turns: Floats
-    """μ(t) − μ(0)."""
-    areas: Floats
-    """Of each, and more behind them that is not looked at."""
-
-
-@compiled()
-def place_of(tilts: Floats, turns: Floats, kappa: float, theta: float) -> tuple[int, float]:
-    """Between which two tilts t for κ and θ lies: the lower one's place, and how far towards the next."""
-    low, high = 0, len(tilts) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if tilts[middle] + kappa * turns[middle] > theta:
-            high = middle
-        else:
-            low = middle
-    start, end = tilts[low] + kappa * turns[low], tilts[high] + kappa * turns[high]
-    if not end > start:
-        return low, 0.0
-    return low, min(max((theta - start) / (end - start), 0.0), 1.0)
-
-
-@compiled()
-def area_at(tilts: Floats, turns: Floats, areas: Floats, kappa: float, theta: float) -> float:
-    """A_baseline of one record with κ and θ, by a line between two of the list."""
-    low, part = place_of(tilts, turns, kappa, theta)
-    return float(areas[low] + part * (areas[low + 1] - areas[low]))
-
-
 @compiled()
 def tilts_of(tilts: Floats, turns: Floats, kappa: Floats, theta: Floats, found: Floats) -> None:
-    """t of many, (r,)."""
+    """t of many, (r,), by lines between listed tilts, ascending, with μ(t) − μ(0) of each."""
     for i in range(len(found)):
-        low, part = place_of(tilts, turns, kappa[i], theta[i])
-        found[i] = tilts[low] + part * (tilts[low + 1] - tilts[low])
+        low, high = 0, len(tilts) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if tilts[middle] + kappa[i] * turns[middle] > theta[i]:
+                high = middle
+            else:
+                low = middle
+        start, end = tilts[low] + kappa[i] * turns[low], tilts[high] + kappa[i] * turns[high]
+        part = min(max((theta[i] - start) / (end - start), 0.0), 1.0) if end > start else 0.0
+        found[i] = tilts[low] + part * (tilts[high] - tilts[low])
 
 
 class Baselines:
@@ -145,33 +117,15 @@ class Baselines:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
         self._tilt, self._top, self._domain = tilt, top, domain
         self._by_tilt = baseline == "members"
-        self._tables: dict[float | None, Tables] = {}
+        self._tables: dict[float | None, Table] = {}
 
-    def tables(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Tables:
+    def table(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Table:
         """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
         found = self._tables.get(epsilon)
         if found is None:
             most = 1.0 if epsilon is not None else float(self._domain.step) * self._tilt.windows.count
-            found = self._tables.setdefault(epsilon, Tables(self._tilt, left, most))
+            found = self._tables.setdefault(epsilon, Table(self._tilt, left, most))
         return found
-
-    @cached_property
-    def listed(self) -> Listed:
-        """What `area_at` looks areas up in."""
-        if self._by_tilt:
-            found = self._listed
-            return Listed(found.tilts, found.means - found.mean, found.areas)
-        return Listed(np.zeros(2), np.zeros(2), np.full(2, self.before))
-
-    @property
-    def margin(self) -> float:
-        """By how much the risk is at most more than with skewness."""
-        return np.inf if self._tilt.logs is None else MARGIN
-
-    @property
-    def nothing(self) -> float:
-        """Area of a baseline that leaves nothing open."""
-        return NOTHING * self._domain.area
 
     @cached_property
     def before(self) -> float:
@@ -189,7 +143,7 @@ class Baselines:
         """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By lines
         between listed tilts."""
         found = np.empty(len(theta))
-        tilts_of(self._listed.tilts, self._listed.means - self._listed.mean, kappa, theta, found)
+        tilts_of(self._listed.tilts, self._listed.turns, kappa, theta, found)
         return found
 
     def of(self, likely: Likely) -> Floats:
@@ -204,7 +158,8 @@ class Baselines:
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
         """(r,) risks that a limit is held against, by those without skewness and with it."""
-        found: Floats = np.maximum(skewed, np.minimum(without, skewed + self.margin))
+        margin = np.inf if self._tilt.logs is None else MARGIN
+        found: Floats = np.maximum(skewed, np.minimum(without, skewed + margin))
         return found
 
     def greatest(self, low: Floats, high: Floats) -> Floats:
@@ -227,7 +182,7 @@ class Baselines:
         tilts = np.append(-side[:0:-1], side)
         nothing = np.zeros(len(tilts), dtype=np.int64)
         means = self._tilt.moments(nothing, nothing + self._top)(tilts).means
-        return _Listed(tilts, means, float(means[TILTS]), np.append(self._areas(tilts), 0.0))
+        return _Listed(tilts, means - means[TILTS], np.append(self._areas(tilts), 0.0))
 
     def _areas(self, tilts: Floats) -> Floats:
         nothing = np.zeros(len(tilts), dtype=np.int64)

@@ -16,6 +16,7 @@ from cae_sql.errors import OutOfTime
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MOST_PAIRS = 30_000_000
 """Products that are formed for one convolution, at most."""
