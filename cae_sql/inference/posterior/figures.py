@@ -166,13 +166,12 @@ class _Classes:
         np.add.at(mixed, self.code, self.weights[:, None] * rows[self.atom])
         mixed /= self.records[:, None]
         area = areas_of_rows(mixed, domain)
+        at = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
         return {
             "label": self.label,
             "records": self.records,
             "initial_entropy": entropies_of_rows(mixed, domain, 0.0),
-            "entropy_at_epsilon": None
-            if epsilon is None
-            else entropies_of_rows(mixed, domain, float(epsilon)),
+            "entropy_at_epsilon": at,
             "area": area,
             "risk": against(area, -self.greatest(-base), domain),
             "worst_risk": self.greatest(risk),
