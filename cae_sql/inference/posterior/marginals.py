@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
+from cae_sql.inference.facts.repeated import multiples
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.components import counted_exactly
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -138,39 +138,19 @@ def about_everybody(system: AnsweredSystem) -> list[Answer]:
 
 
 def told_of_everybody(known: Knowledge, sums: Ints) -> list[Answer]:
-    """The same by what is known of all records, lumps included."""
-    everybody, weights, found = np.arange(known.atoms.real), _total_weights(known), list[Answer]()
-    if weights is not None:
-        found.append(Query(kind="sum", members=everybody).answered(Fraction(int(weights @ sums))))
+    """The same by what is known of all records, lumps included.
+
+    With rows that have no ±1 the total may follow from the sums and still count as not known, the safe side.
+    """
+    everybody, found = np.arange(known.atoms.real), list[Answer]()
+    if len(known.matrix):
+        real = known.atoms.protected.astype(np.int64)  # spare records are nobody's
+        weights, adds_up = multiples(known.matrix.astype(np.int64), real[None])
+        if adds_up[0]:
+            found.append(Query(kind="sum", members=everybody).answered(Fraction(int(weights[0] @ sums))))
     if known.extremes or known.implied:
         for query in (Query(kind="max", members=everybody), Query(kind="min", members=everybody)):
             value = known.forced_extreme(query)
             if value is not None:
                 found.append(query.answered(Fraction(value)))
     return found
-
-
-def _total_weights(known: Knowledge) -> Ints | None:
-    """(k,) whole multiples of the independent sums that add up to the sum over all records.
-
-    None where there are none: with rows that have no ±1 the total may follow from the sums and still count as
-    not known, the safe side.
-    """
-    matrix = known.matrix
-    if not len(matrix):
-        return None
-    room = (known.sizes * (known.high - known.low)).astype(np.float64)
-    reduced = tableau_of(matrix, np.zeros(len(matrix), dtype=np.int64), room)
-    if reduced is None or len(reduced[0].stuck):
-        return None
-    basic = reduced[0].basic
-    square = matrix[:, basic].astype(np.float64)
-    if square.shape[0] != square.shape[1]:
-        return None
-    # floats find them, whole numbers check them
-    wanted = known.atoms.protected.astype(np.int64)  # spare records are nobody's
-    found = np.rint(np.linalg.solve(square.T, wanted[basic].astype(np.float64)))
-    if not np.abs(found).max(initial=0) < 2**30:
-        return None
-    weights: Ints = found.astype(np.int64)
-    return weights if (weights @ matrix.astype(np.int64) == wanted).all() else None

@@ -47,6 +47,10 @@ class Weighted:
         """Greatest minus least position."""
         return int(self.positions[-1] - self.positions[0])
 
+    def part(self, first: int, last: int) -> Weighted:
+        """The positions from one place to before another."""
+        return Weighted(self.positions[first:last], self.weights[first:last], self.scale)
+
     def at(self, wanted: Ints) -> Floats:
         """(…) the weight of each wanted position; 0 where there is none."""
         places = np.minimum(np.searchsorted(self.positions, wanted), len(self.positions) - 1)

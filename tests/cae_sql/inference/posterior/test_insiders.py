@@ -134,8 +134,8 @@ def test_what_a_pair_tells_is_within_the_ranges_of_its_levels(seed: int) -> None
         gains, shifts = every.ranges(np.array([who]), np.array([level]))
         told, exact = every.given(who, fit.leverage[who], by, value), given(fit, int(who), ends)
         some = (by < len(people)) & ((by != who) | (seen.sizes[who] > 1))
-        assert told.leverage[some] == pytest.approx(exact.leverage[by, value][some], abs=1e-9)
-        assert told.shift[some] == pytest.approx(exact.shift[by, value][some], abs=1e-6)
+        assert told.leverage[some] == pytest.approx(exact.leverage[by[some], value[some]], abs=1e-9)
+        assert told.shift[some] == pytest.approx(exact.shift[by[some], value[some]], abs=1e-6)
         assert (told.leverage[~some] == fit.leverage[who]).all()
         assert (told.shift[~some] == 0).all()
         gain = told.leverage - fit.leverage[who]
