@@ -52,7 +52,7 @@ class GivenSum:
     probabilities: tuple[Floats, ...]
     """Of each group, (k,), sum 1; none where the sum is impossible."""
     log_weight: float
-    """log of the weight of all ways together to have the sum; −∞ beyond the least and the greatest sum."""
+    """log of the weight of all ways to have the sum; −∞ beyond the least and the greatest sum."""
     error: float
     """About how far a probability may be off by rounding."""
 
@@ -72,8 +72,11 @@ def given_sum(groups: Sequence[Group], total: int) -> GivenSum | None:
     most = sum(int(group.positions[-1]) * group.count for group in groups)
     if not least <= total <= most:
         return GivenSum((), -math.inf, 0.0)
-    if total in (least, most):
-        return _at_the_end(groups, 0 if total == least else -1)
+    if total in (least, most):  # everybody has the least, or the greatest, position
+        ends = [0 if total == least else len(group.positions) - 1 for group in groups]
+        logs = sum(float(group.logs[end]) * group.count for group, end in zip(groups, ends, strict=True))
+        rows = (np.arange(len(each.positions)) == end for each, end in zip(groups, ends, strict=True))
+        return GivenSum(tuple(row.astype(np.float64) for row in rows), logs, 0.0)
     theta, scale = _tilt(groups, total)
     tilted = [_tilted(group, theta) for group in groups]
     size = length(groups, tilted)
@@ -93,16 +96,6 @@ def length(groups: Sequence[Group], tilted: Sequence[Floats]) -> int:
     third = NEGLIGIBLE * widest / 3
     reach = math.ceil(third + math.sqrt(third**2 + 2 * NEGLIGIBLE * variance))
     return int(scipy.fft.next_fast_len(min(whole, 2 * widest + 2 * reach + 2), real=True))
-
-
-def _at_the_end(groups: Sequence[Group], end: int) -> GivenSum:
-    """Everybody has the least, or the greatest, position."""
-    found = []
-    for group in groups:
-        p = np.zeros(len(group.positions))
-        p[end] = 1.0
-        found.append(p)
-    return GivenSum(tuple(found), sum(float(group.logs[end]) * group.count for group in groups), 0.0)
 
 
 def _tilt(groups: Sequence[Group], total: int) -> tuple[float, float]:

@@ -44,7 +44,7 @@ class Given:
     shift: Floats
     """δ, in units."""
 
-    def of(self, some: Ints | NDArray[np.bool_] | tuple[Ints, Ints]) -> Given:
+    def of(self, some: Ints | NDArray[np.bool_]) -> Given:
         """The same of some."""
         return Given(self.leverage[some], self.shift[some])
 
@@ -58,37 +58,37 @@ def shared(fit: Fit, columns: Ints) -> Floats:
     return found
 
 
-def telling(fit: Fit, values: Floats) -> tuple[Floats, Floats]:
-    """(q,) σ_j² / V_jj and (q, m) (u − μ_j) / V_jj of insiders with some values, 0 of whom nothing is told.
+def telling(fit: Fit) -> Floats:
+    """(q,) 1 / V_jj; 0 of whom nothing is told.
 
-    With `shared` T they make h' − h_i = σ_i² T² times the first, and δ = σ_i² T times the second.
+    With `shared` T an insider makes h' − h_i = σ_i² T² σ_j² / V_jj, and δ = σ_i² T (u − μ_j) / V_jj.
     """
     left = 1.0 - fit.leverage
     some = (left > SAME) & (fit.variances > STILL)
-    part = np.where(some, 1.0 / np.where(some, left, 1.0), 0.0)
-    return fit.variances * part, (values - fit.means[:, None]) * part[:, None]
+    return np.where(some, 1.0 / np.where(some, left, 1.0), 0.0)
 
 
-def given(fit: Fit, column: int, values: Floats) -> Given:
-    """(q, m) what each column's record would tell of one of a column, skewness left out.
+def given(fit: Fit, column: int, by: Ints, values: Floats) -> Given:
+    """What others' values tell of one of a column, skewness left out.
 
     Args:
         fit: Means, variances and leverage.
         column: Of somebody.
-        values: (q, m) the insiders' values, in units.
+        by: Columns of the insiders, of a shape that goes with that of `values`.
+        values: What they have, in units.
     """
-    gains, shifts = telling(fit, values)
-    told, h = shared(fit, np.array([column]))[:, 0], fit.leverage[column]
-    gain = np.clip(fit.variances[column] * told**2 * gains, 0.0, 1.0 - h)
-    shift = (fit.variances[column] * told)[:, None] * shifts
-    return Given(np.broadcast_to((h + gain)[:, None], shift.shape), shift)
+    by, values = np.broadcast_arrays(by, values)
+    told, part = shared(fit, np.array([column]))[by, 0], telling(fit)[by]
+    variance, h = fit.variances[column], fit.leverage[column]
+    gain = np.clip(variance * told**2 * fit.variances[by] * part, 0.0, 1.0 - h)
+    return Given(h + gain, variance * told * part * (values - fit.means[by]))
 
 
 def greatest_given(fit: Fit, column: int, values: Floats) -> Given:
     """(1,) the greatest h' and the greatest |δ| over all insiders and values, skewness in them."""
-    told, others = given(fit, column, values), np.arange(len(fit.means)) < fit.observed.people
-    others[column] = fit.observed.sizes[column] > 1
-    told = told.of(others)
+    people = np.arange(fit.observed.people)
+    others = people[(people != column) | (fit.observed.sizes[column] > 1)]
+    told = given(fit, column, others[:, None], values[others])
     most = told.leverage.max(initial=fit.leverage[column]), np.abs(told.shift).max(initial=0.0)
     return Given(np.array([most[0]]), np.array([most[1] + abs(fit.shift[column])]))
 

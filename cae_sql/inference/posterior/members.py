@@ -38,8 +38,7 @@ Source: `mathematics.md`, 7 (baseline).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -127,15 +126,8 @@ class Baselines:
             found = self._tables.setdefault(epsilon, Table(self._tilt, left, most))
         return found
 
-    @cached_property
-    def before(self) -> float:
-        """A_baseline of whom no sum is about: of the prior."""
-        return float(self._areas(np.zeros(1))[0])
-
     def areas(self, kappa: Floats, theta: Floats) -> Floats:
         """A_baseline of records with these κ and θ, of one shape, (r,): to five digits of the prior's."""
-        if not self._by_tilt:
-            return np.full(len(theta), self.before)
         found: Floats = np.interp(self.tilts(kappa, theta), self._listed.tilts, self._listed.areas[:-1])
         return found
 
@@ -148,8 +140,8 @@ class Baselines:
 
     def of(self, likely: Likely) -> Floats:
         """(p,) A_baseline of every record, by atoms."""
-        seen, found = likely.fit.observed, np.full(likely.known.count, self.before)
-        some = slice(0, seen.people)
+        seen, some = likely.fit.observed, slice(0, likely.fit.observed.people)
+        found = np.full(likely.known.count, self.areas(np.zeros(1), np.zeros(1))[0])  # whom no sum is about
         fit, by_formula = likely.fit, ~likely.exact[1][seen.atoms] & (likely.fit.variances[some] > STILL)
         kappa = stiffness(fit.leverage[some], fit.variances[some])
         turn = np.where(by_formula, fit.shift[some] / np.where(by_formula, fit.variances[some], 1.0), 0.0)
@@ -168,8 +160,8 @@ class Baselines:
         Up to what the area can rise between two neighbours of `TILTS` and fall again: it is taken at those
         that are in between, and at the next one to either side.
         """
-        if not self._by_tilt or not len(low):
-            return np.full(len(low), self.before)
+        if not len(low):
+            return np.zeros(0)
         tilts, areas = self._listed.tilts, self._listed.areas
         first = np.maximum(np.searchsorted(tilts, low, "right") - 1, 0)
         last = np.minimum(np.searchsorted(tilts, high, "left"), len(tilts) - 1)
@@ -179,30 +171,16 @@ class Baselines:
     @cached_property
     def _listed(self) -> _Listed:
         side = np.sinh(np.linspace(0.0, np.arcsinh(STEEPEST), TILTS + 1)) / self._top
-        tilts = np.append(-side[:0:-1], side)
-        nothing = np.zeros(len(tilts), dtype=np.int64)
-        means = self._tilt.moments(nothing, nothing + self._top)(tilts).means
-        return _Listed(tilts, means - means[TILTS], np.append(self._areas(tilts), 0.0))
-
-    def _areas(self, tilts: Floats) -> Floats:
-        nothing = np.zeros(len(tilts), dtype=np.int64)
-        return areas_of_rows(self._tilt.rows(nothing, nothing + self._top, tilts), self._domain)
-
-
-@dataclass(frozen=True)
-class _Held:
-    """What makes baselines."""
-
-    tilt: Tilt = field(compare=False)
-    name: tuple[object, ...]
-    """Of the tilt: windows and prior."""
-    top: int
-    domain: Domain
-    baseline: Baseline
+        tilts = np.append(-side[:0:-1], side) if self._by_tilt else np.zeros(3)  # of the prior one for all
+        low, high = np.zeros(len(tilts), dtype=np.int64), np.full(len(tilts), self._top)
+        means = self._tilt.moments(low, high)(tilts).means
+        areas = areas_of_rows(self._tilt.rows(low, high, tilts), self._domain)
+        return _Listed(tilts, means - means[len(means) // 2], np.append(areas, 0.0))
 
 
 HELD = 8
 """Baselines that are remembered: one for each column of a policy, and for its neighbours in tests."""
+_held: dict[tuple[object, ...], Baselines] = {}
 
 
 def held(tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> Baselines:
@@ -210,12 +188,12 @@ def held(tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> Baselines:
 
     They hang on nothing that is answered, so one list of areas serves every decision of a process.
     """
-    return _of(_Held(tilt, tilt.name, top, domain, baseline))
-
-
-@lru_cache(HELD)
-def _of(what: _Held) -> Baselines:
-    return Baselines(what.tilt, what.top, what.domain, what.baseline)
+    name = tilt.name, top, domain, baseline
+    found = _held.pop(name, None) or Baselines(tilt, top, domain, baseline)
+    _held[name] = found  # the last one that was asked for is the last one to go
+    for old in list(_held)[:-HELD]:
+        _held.pop(old, None)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

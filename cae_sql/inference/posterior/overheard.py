@@ -64,11 +64,10 @@ def _by_sharing(likely: Likely, column: int, ends: Floats, measure: Measure) -> 
         return -np.inf
     units = _listed(low[some], high[some])
     weights = likely.telling.weights_given(column, some, units)
-    values = np.broadcast_to(units.astype(np.float64), (len(likely.fit.means), len(units)))
-    told = given(likely.fit, column, values)
+    told = given(likely.fit, column, some[:, None], units)
     inside = (units >= low[some, None]) & (units <= high[some, None])
     inside &= weights.max(axis=2) > POSSIBLE
-    each = Given(told.leverage[some][inside], told.shift[some][inside])
+    each = Given(told.leverage[inside], told.shift[inside])
     if not len(each.shift):
         return -np.inf
     each = both(likely.fit, np.full(len(each.shift), column), each)

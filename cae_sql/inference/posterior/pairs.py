@@ -125,9 +125,9 @@ class Pairs:
     between: Floats
     """(s, r) V_ij / σ_j; 0 of a record with itself, and with nobody."""
     gains: Floats
-    """(s,) as `insiders.telling`: times V_ij² they are what is added to h'."""
+    """(s,) σ_j² / V_jj: times the square of `between` it is what is added to h'."""
     shifts: Floats
-    """(s, m) likewise: times V_ij σ_i they are δ."""
+    """(s, m) (u − μ_j) / V_jj: times `between` and σ_i it is δ."""
     deviation: Floats
     """(r,) σ_i."""
     most: Floats
@@ -137,7 +137,9 @@ class Pairs:
     def of(cls, fit: Fit, columns: Ints, values: Floats) -> Pairs:
         """Of records of some columns (r,), whoever the insider, and whatever value he has (q, m)."""
         people, deviation = fit.observed.people, np.sqrt(fit.variances[columns])
-        gains, shifts = (np.concatenate([each[:people], each[:1] * 0.0]) for each in telling(fit, values))
+        part = np.append(telling(fit)[:people], 0.0)
+        gains = part * np.append(fit.variances[:people], 0.0)
+        shifts = part[:, None] * np.pad(values[:people] - fit.means[:people, None], ((0, 1), (0, 0)))
         between = np.zeros((people + 1, len(columns)))
         np.multiply(shared(fit, columns)[:people], deviation, out=between[:people])
         by_themselves = np.flatnonzero(fit.observed.sizes[columns] == 1)

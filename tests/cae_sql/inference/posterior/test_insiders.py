@@ -57,7 +57,7 @@ def test_the_bound_holds_for_every_pair_and_value(seed: int) -> None:
         others = np.arange(len(fit.observed.sizes)) != column
         if fit.observed.sizes[column] > 1:
             others[column] = True
-        told = given(fit, column, values).of(others)
+        told = given(fit, column, np.flatnonzero(others)[:, None], values[others])
         assert (told.leverage <= fit.leverage[column] + gain[column] + 1e-7).all()
         assert (np.abs(told.shift) <= shift[column] + 1e-6).all()
 
@@ -105,11 +105,11 @@ def test_what_is_said_is_a_bound_that_is_enough_or_what_some_pair_comes_to(
     ends = np.tile([0.0, 24.0], (len(seen.sizes), 1))
     every = np.empty(seen.people)
     for column in range(seen.people):
-        told, others = given(fit, column, ends), np.arange(len(seen.sizes)) < seen.people
-        others[column] = seen.sizes[column] > 1
+        others = np.arange(seen.people)
+        others = others[(others != column) | (seen.sizes[column] > 1)]
+        told = given(fit, column, others[:, None], ends[others])
         told = Given(
-            np.append(told.leverage[others].ravel(), fit.leverage[column]),
-            np.append(told.shift[others].ravel(), 0.0),
+            np.append(told.leverage.ravel(), fit.leverage[column]), np.append(told.shift.ravel(), 0.0)
         )
         every[column] = measure.of_pairs(found, np.full(len(told.shift), column), told).max()
     enough = float(every.min() + part * (every.max() - every.min()))
@@ -132,10 +132,11 @@ def test_what_a_pair_tells_is_within_the_ranges_of_its_levels(seed: int) -> None
         by, value = np.nonzero(levels[:, who] == level)
         assert len(by)
         gains, shifts = every.ranges(np.array([who]), np.array([level]))
-        told, exact = every.given(who, fit.leverage[who], by, value), given(fit, int(who), ends)
+        told = every.given(who, fit.leverage[who], by, value)
         some = (by < len(people)) & ((by != who) | (seen.sizes[who] > 1))
-        assert told.leverage[some] == pytest.approx(exact.leverage[by[some], value[some]], abs=1e-9)
-        assert told.shift[some] == pytest.approx(exact.shift[by[some], value[some]], abs=1e-6)
+        exact = given(fit, int(who), by[some], ends[by[some], value[some]])
+        assert told.leverage[some] == pytest.approx(exact.leverage, abs=1e-9)
+        assert told.shift[some] == pytest.approx(exact.shift, abs=1e-6)
         assert (told.leverage[~some] == fit.leverage[who]).all()
         assert (told.shift[~some] == 0).all()
         gain = told.leverage - fit.leverage[who]
@@ -161,10 +162,8 @@ def with_insider(system: AnsweredSystem, record: int, insider: int, unit: int) -
     """(2, w) by the formula, by pairs, without skewness and with it."""
     found = likely(system)
     labels, fit = found.known.atoms.labels, found.fit
-    values = np.full((len(fit.observed.sizes), 1), float(unit))
-    told = given(fit, labels[record], values)
-    place, columns = labels[insider], labels[[record]]
-    one = both(fit, columns, Given(told.leverage[place], told.shift[place]))
+    columns = labels[[record]]
+    one = both(fit, columns, given(fit, labels[record], labels[[insider]], np.array([float(unit)])))
     return narrowed(found, np.tile(columns, 2), one)
 
 
@@ -218,9 +217,9 @@ def test_one_of_two_in_a_sum_is_told_the_other() -> None:
     assert values[p[0].argmax()] == 17
     assert p[0].max() == pytest.approx(1)
     assert with_insider(system, 1, 0, 13)[:, 17] == pytest.approx(1)
-    assert given(likely(system).fit, likely(system).known.atoms.labels[1], np.full((2, 1), 13.0)).leverage[
-        likely(system).known.atoms.labels[0], 0
-    ] == pytest.approx(1)
+    found = likely(system)
+    labels = found.known.atoms.labels
+    assert given(found.fit, labels[1], labels[:1], np.array([13.0])).leverage == pytest.approx(1)
 
 
 def test_in_dense_systems_the_formula_with_an_insider_is_off_by_so_much() -> None:
