@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from cae_sql.cached import cached_property
 from cae_sql.domain import Domain
@@ -293,10 +292,7 @@ def ends_of(fit: Fit) -> Floats:
     if not matrix.nnz:
         return found
 
-    def part(data: Floats) -> scipy.sparse.csc_array:
-        return scipy.sparse.csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-    up, down = part(np.maximum(matrix.data, 0.0)), part(np.maximum(-matrix.data, 0.0))
+    up, down = matrix.maximum(0), (-matrix).maximum(0)
     least = up @ (seen.sizes * low) - down @ (seen.sizes * high)
     most = up @ (seen.sizes * high) - down @ (seen.sizes * low)
     # what each sum has above its least, and below its greatest

@@ -21,10 +21,9 @@ counted, often one of a few, for whom it is no approximation, it does not. Risks
 skewness and without (`likely.Likely.both`); under a prior, where the one without may be far too great, at
 most `MARGIN` more than with it.
 
-The average tilt of each answered set's members (`mathematics.md`, 7) is no such baseline: who is in several
-poor groups has a tilt poorer than the average of each, however little the own value bears on it. Nor is
-(1 − h) θ: where somebody at an end of the domain is in sums with a dozen others each, θ grows with the sums,
-σ² and with it h fall, and 60 sums that leave a tenth of the prior's area would count as risk 0.44.
+(1 − h) θ itself is no such baseline: where somebody at an end of the domain is in sums with a dozen others
+each, θ grows with the sums, σ² and with it h fall, and 60 sums that leave a tenth of the prior's area would
+count as risk 0.44.
 
 A baseline is over the whole domain, also where an answered extreme leaves somebody less: it is no narrower
 for what is excluded of one person.
@@ -39,12 +38,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from cae_sql.cached import cached_property
-from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
@@ -68,10 +66,9 @@ next to nothing is left open. From one to the next areas change by a hundredth, 
 to 1e-5."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
-    """Distributions of some tilts. Near no tilt areas are greatest, and change with the square: there the
-    tilts lie close."""
+class _Listed(NamedTuple):
+    """Baselines of some tilts. Near no tilt areas are greatest, and change with the square: there the tilts
+    lie close."""
 
     tilts: Floats
     """(m,) ascending."""
@@ -81,33 +78,11 @@ class _Listed:
     """(m + 1,) with a 0 behind them."""
 
 
-@compiled()
-def tilts_of(tilts: Floats, turns: Floats, kappa: Floats, theta: Floats, found: Floats) -> None:
-    """t of many, (r,), by lines between listed tilts, ascending, with μ(t) − μ(0) of each."""
-    for i in range(len(found)):
-        low, high = 0, len(tilts) - 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            if tilts[middle] + kappa[i] * turns[middle] > theta[i]:
-                high = middle
-            else:
-                low = middle
-        start, end = tilts[low] + kappa[i] * turns[low], tilts[high] + kappa[i] * turns[high]
-        part = min(max((theta[i] - start) / (end - start), 0.0), 1.0) if end > start else 0.0
-        found[i] = tilts[low] + part * (tilts[high] - tilts[low])
-
-
 class Baselines:
     """A_baseline by tilt, for one prior and domain."""
 
     def __init__(self, tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> None:
-        """Work out nothing yet.
-
-        Args:
-            tilt: Prior and windows.
-            top: Greatest value, in units.
-            domain: At whose step values are judged.
-            baseline: What risk is held against.
+        """Work out nothing yet, of a prior and windows, and values up to `top` units.
 
         Raises:
             InvalidInput: no such baseline.
@@ -132,10 +107,18 @@ class Baselines:
         return found
 
     def tilts(self, kappa: Floats, theta: Floats) -> Floats:
-        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By lines
-        between listed tilts."""
-        found = np.empty(len(theta))
-        tilts_of(self._listed.tilts, self._listed.turns, kappa, theta, found)
+        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By bisection,
+        and by a line between two listed tilts."""
+        tilts, turns, _ = self._listed
+        low, high = np.zeros(len(theta), dtype=np.int64), np.full(len(theta), len(tilts) - 1)
+        for _ in range(len(tilts).bit_length()):
+            middle = (low + high) // 2
+            above = tilts[middle] + kappa * turns[middle] > theta
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        start, end = tilts[low] + kappa * turns[low], tilts[high] + kappa * turns[high]
+        wide = end > start
+        part = np.clip((theta - start) / np.where(wide, end - start, 1.0), 0.0, 1.0)
+        found: Floats = tilts[low] + np.where(wide, part, 0.0) * (tilts[high] - tilts[low])
         return found
 
     def of(self, likely: Likely) -> Floats:

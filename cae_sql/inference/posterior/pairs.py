@@ -53,8 +53,7 @@ def risks_with_insider(
 
     Args:
         likely: What answers make likely.
-        values: (q, m) for each of the fit's columns the values that an insider may have, in units. Those of
-            slacks are not looked at.
+        values: (q, m) for each of the fit's columns the values that an insider may have, in units.
         measure: Of a posterior.
         enough: How bad it may be for a bound to do.
         spared: (p,) atoms that are not looked at.
@@ -213,16 +212,8 @@ def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure,
 def _measured(
     likely: Likely, column: int, told: Given, measure: Measure, enough: float, settled: float
 ) -> float:
-    """Of a record with some pairs, one that is more than enough, or a bound of all that is enough.
-
-    Args:
-        likely: What answers make likely.
-        column: The record's.
-        told: (r,) what the pairs make of it.
-        measure: Of a posterior.
-        enough: How bad it may be for a bound to do.
-        settled: The greatest bound of the other pairs.
-    """
+    """Of a record of a column with some pairs (r,), one that is more than enough, or a bound of all that is;
+    `settled` is the greatest bound of the other pairs."""
     _, once = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
     told, alike = told.of(once), np.full(len(once), column)
     bounds = measure.of_pairs(likely, alike, told, measure.table.least)

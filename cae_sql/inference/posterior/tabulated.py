@@ -75,7 +75,7 @@ class Table:
             tilt: Prior and windows.
             left: (r,) what rows (r, w) leave open: concave in the probabilities, and never negative.
             most: What ε goes up to, where that is an area; 1 of an entropy.
-            steps: How wide cells are.
+            steps: As `STEPS`.
         """
         self._tilt, self._left = tilt, left
         width = float(tilt.windows.width * tilt.windows.count)
