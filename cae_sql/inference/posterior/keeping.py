@@ -23,14 +23,13 @@ from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
-from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.insiders import Given, Measure, bells_of
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
 from cae_sql.inference.posterior.judging import UNKNOWN, AsItStands, ModelJudgement, Question, breaks
 from cae_sql.inference.posterior.likely import FOUND, Fit, Likely, Start
-from cae_sql.inference.posterior.members import Baseline, Baselines, against, held, posterior_risks
+from cae_sql.inference.posterior.members import Baseline, Baselines, held
 from cae_sql.inference.posterior.noisy import likely_of
 from cae_sql.inference.posterior.overheard import risk_overheard
 from cae_sql.inference.posterior.pairs import risks_with_insider
@@ -167,7 +166,7 @@ class LikelyQuestion(Question):
         return self._standard.insiders * self._past.system.ways.likely_insiders_benchmark_only
 
     def _judge(self, likely: Likely, allowance: Allowance) -> ModelJudgement:
-        domain, limit = self._standard.domain, self._standard.limit
+        domain, limit, held = self._standard.domain, self._standard.limit, self._past.baselines
         likely.tilt.windows.check_rows(likely.known.count)
         if not likely.fit.off <= FOUND:
             return UNKNOWN
@@ -175,22 +174,22 @@ class LikelyQuestion(Question):
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
-        worst = self._alone(likely, mine)
-        entropy = None
+        # each with how bad it may be
+        measures = [(Measure(domain, held), 1.0 if limit.risk is None else float(limit.risk))]
         if limit.epsilon is not None:
-            each = [entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)) for each in likely.both]
-            entropy = float(np.min(each))
+            least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
+            measures.append((Measure(domain, held, float(limit.epsilon)), -least))
+        worst = [self._alone(likely, mine, *each) for each in measures]
         if self._insiders:
             some = mine[likely.heaped[mine]]
             if len(some):  # what insiders make of sums that are no bell is counted, or not known
-                if not _keeps(limit, worst, entropy):
-                    return ModelJudgement(False, worst)  # to count takes long
-                if not counted_with_insider(likely, Measure(domain, self._past.baselines)).atoms[some].all():
+                if not _keeps(limit, worst):
+                    return ModelJudgement(False, worst[0])  # to count takes long
+                if not counted_with_insider(likely, measures[0][0]).atoms[some].all():
                     return UNKNOWN
-            risk, least = self._with_insider(likely, allowance)
-            worst = float(np.maximum(worst, risk))  # what is no number stays
-            entropy = None if entropy is None or least is None else float(np.minimum(entropy, least))
-        return ModelJudgement(_keeps(limit, worst, entropy), worst)
+            known = [self._with_insider(likely, *each, allowance) for each in measures]
+            worst = np.maximum(worst, known).tolist()  # what is no number stays
+        return ModelJudgement(_keeps(limit, worst), worst[0])
 
     def _leave_open(self, likely: Likely, atoms: Ints) -> None:
         """Say because of which queries some atoms have too little: those about them, or else those of their
@@ -203,85 +202,56 @@ class LikelyQuestion(Question):
             about = np.flatnonzero(np.isin(own, labels[atoms])).tolist()
         self.open = sorted({*self.open, *about})
 
-    def _seen_through(self, likely: Likely, heaped: Ints) -> bool:
-        """Whether of atoms in sums that are no bell it is counted what an insider makes of them."""
-        if not len(heaped):
-            return True
-        counted = counted_with_insider(likely, Measure(self._standard.domain, self._past.baselines))
-        return bool(counted.atoms[heaped].all())
-
-    def _alone(self, likely: Likely, mine: Ints) -> float:
-        """The greatest risk of some atoms, or with insiders a bound where it keeps the limit.
+    def _alone(self, likely: Likely, mine: Ints, measure: Measure, enough: float) -> float:
+        """How bad the worst of some atoms is, or with insiders a bound where it keeps the limit.
 
         With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
         """
-        if not self._insiders:
-            risk = posterior_risks(likely, self._standard.domain, self._standard.baseline).risk[mine]
-            self._leave_open(likely, mine[~(risk <= _enough(self._standard.limit))])
-            return float(risk.max())
-        open_ = mine[~likely.plain[mine]]
-        if not len(open_):
+        if self._insiders and measure.epsilon is None:
+            mine = mine[~likely.plain[mine]]
+        if not len(mine):
             return -np.inf
-        columns = np.searchsorted(likely.fit.observed.atoms, open_)
-        each = [self._each(by, open_, columns) for by in likely.both]
-        risk = self._past.baselines.judged(each[-1], each[0])
-        self._leave_open(likely, open_[~(risk <= _enough(self._standard.limit))])
-        return float(risk.max())
+        each = [self._each(by, mine, measure, enough) for by in likely.both]
+        bad = measure.judged(each[-1], each[0])
+        self._leave_open(likely, mine[~(bad <= enough)])
+        return float(bad.max())
 
-    def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
-        """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit.
+    def _each(self, likely: Likely, atoms: Ints, measure: Measure, enough: float) -> Floats:
+        """(r,) how bad each of some atoms is, or with insiders a bound where it keeps the limit.
 
         What is counted, or mixed, or cut to pieces by residues, is no bell q. Where p ≥ c q, p is a mixture
         of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
         """
-        domain, held, enough = self._standard.domain, self._past.baselines, _enough(self._standard.limit)
-        risks, open_ = np.empty(len(atoms)), np.arange(len(atoms))
-        for exactly in (False, True):
-            if not len(open_):
-                break
-            some, which = atoms[open_], columns[open_]
-            rows, base = likely.rows_of(some), held.of(likely)[some]
-            if exactly:
-                left = areas_of_rows(rows, domain)
-            else:
-                told = Given(likely.fit.leverage[which], likely.fit.shift[which])
-                bells = bells_of(likely, which, told)
-                like = bells.rows(likely.tilt)
-                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                    part = np.where(like > 0, rows / like, 1.0).min(axis=1)
-                left = np.minimum(part, 1.0) * Measure(domain, held).table.least(bells)
-            risks[open_] = against(left, base, domain)
-            open_ = open_[~(risks[open_] <= enough)]
-        return risks
+        rows, base = likely.rows_of(atoms), measure.baselines.of(likely)[atoms]
+        if not self._insiders or measure.epsilon is not None:
+            return measure.bad(measure.left(rows), base)
+        columns = np.searchsorted(likely.fit.observed.atoms, atoms)
+        bells = bells_of(likely, columns, Given(likely.fit.leverage[columns], likely.fit.shift[columns]))
+        like = bells.rows(likely.tilt)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            part = np.where(like > 0, rows / like, 1.0).min(axis=1)
+        bad = measure.bad(np.minimum(part, 1.0) * measure.table.least(bells), base)
+        open_ = np.flatnonzero(~(bad <= enough))
+        bad[open_] = measure.bad(measure.left(rows[open_]), base[open_])
+        return bad
 
-    def _with_insider(self, likely: Likely, allowance: Allowance) -> tuple[float, float | None]:
-        """The greatest risk, and the least entropy, that an insider's value can bring about."""
-        limit, domain = self._standard.limit, self._standard.domain
-        held, ends = self._past.baselines, ends_of(likely.fit)
-
-        def worst(measure: Measure, enough: float) -> float:
-            counted = counted_with_insider(likely, measure)
-            by_formula = risks_with_insider(likely, ends, measure, enough, counted.atoms)
-            allowance.spend(PAIR * by_formula.pairs)
-            each = np.where(counted.atoms, counted.risk, by_formula.risk)
-            found = float(each.max())
-            if not found <= enough:
-                self._leave_open(likely, np.flatnonzero(~(each <= enough)))
-                return found
-            return float(np.maximum(found, risk_overheard(likely, ends, measure)))
-
-        risk = worst(Measure(domain, held), _enough(limit))
-        if limit.epsilon is None:
-            return risk, None
-        return risk, -worst(Measure(domain, held, float(limit.epsilon)), -float(limit.min_entropy or 0.0))
+    def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
+        """How bad the worst is that an insider's value can bring about."""
+        ends, counted = ends_of(likely.fit), counted_with_insider(likely, measure)
+        by_formula = risks_with_insider(likely, ends, measure, enough, counted.atoms)
+        allowance.spend(PAIR * by_formula.pairs)
+        each = np.where(counted.atoms, counted.risk, by_formula.risk)
+        worst = float(each.max())
+        if not worst <= enough:
+            self._leave_open(likely, np.flatnonzero(~(each <= enough)))
+            return worst
+        return float(np.maximum(worst, risk_overheard(likely, ends, measure)))
 
 
-def _enough(limit: Limit) -> float:
-    return 1.0 if limit.risk is None else float(limit.risk)
-
-
-def _keeps(limit: Limit, risk: float, entropy: float | None) -> bool:
-    return not breaks(limit, np.array([risk]), None if entropy is None else np.array([entropy])).any()
+def _keeps(limit: Limit, worst: Sequence[float]) -> bool:
+    """Whether the greatest risk, and −H(ε) where it is asked for, keep a limit."""
+    entropy = -np.array(worst[1:]) if len(worst) > 1 else None
+    return not breaks(limit, np.array(worst[:1]), entropy).any()
 
 
 def ends_of(fit: Fit) -> Floats:
