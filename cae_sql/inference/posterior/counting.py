@@ -150,6 +150,7 @@ def _several(
             raise OutOfTime("the sums were not counted in time")
         sums.append(each.power(size))
     log, found = totals(part, sums, allowance)
-    # where there is no table there are no totals either
-    each = zip(tilted, sizes.tolist(), sums, found, strict=bool(found))
-    return log - shift, [_of_one(*given) for given in each]
+    if log == -math.inf:
+        return log, []
+    given = zip(tilted, sizes.tolist(), sums, found, strict=True)
+    return log - shift, [_of_one(*each) for each in given]

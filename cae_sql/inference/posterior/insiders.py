@@ -68,7 +68,7 @@ def telling(fit: Fit) -> Floats:
     return np.where(some, 1.0 / np.where(some, left, 1.0), 0.0)
 
 
-def given(fit: Fit, column: int, by: Ints, values: Floats) -> Given:
+def given(fit: Fit, column: int, by: Ints, values: Floats | Ints) -> Given:
     """What others' values tell of one of a column, skewness left out.
 
     Args:

@@ -218,7 +218,7 @@ def _measured(
     told, alike = told.of(once), np.full(len(once), column)
     bounds = measure.of_pairs(likely, alike, told, measure.table.least)
     within = bounds <= enough
-    most, open_ = bounds[within].max(initial=settled), np.flatnonzero(~within)
+    most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
     open_, first, count = open_[np.argsort(-bounds[open_], kind="stable")], 0, 8
     while first < len(open_) and most <= enough:
         some = open_[first : first + count]
