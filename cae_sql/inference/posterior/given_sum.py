@@ -9,8 +9,8 @@ asked, and puts s where sums are likely, so that a Fourier transform's rounding 
 likely) is small beside what is wanted. Only sums near s are kept apart; what lies further away has, by
 Bernstein's inequality, a probability below `NEGLIGIBLE`.
 
-Promise: where an answer is given, `error` bounds what rounding can have done to a probability; where that
-would be more than `TRUSTED`, or the transform too long, there is none (`None`).
+Promise: rounding moves a probability by at most about `TRUSTED`; where it might move it by more, or the
+transform would be too long, there is none (`None`).
 """
 
 from __future__ import annotations
@@ -53,8 +53,6 @@ class GivenSum:
     """Of each group, (k,), sum 1; none where the sum is impossible."""
     log_weight: float
     """log of the weight of all ways to have the sum; −∞ beyond the least and the greatest sum."""
-    error: float
-    """About how far a probability may be off by rounding."""
 
 
 def given_sum(groups: Sequence[Group], total: int) -> GivenSum | None:
@@ -71,12 +69,12 @@ def given_sum(groups: Sequence[Group], total: int) -> GivenSum | None:
     least = sum(int(group.positions[0]) * group.count for group in groups)
     most = sum(int(group.positions[-1]) * group.count for group in groups)
     if not least <= total <= most:
-        return GivenSum((), -math.inf, 0.0)
+        return GivenSum((), -math.inf)
     if total in (least, most):  # everybody has the least, or the greatest, position
         ends = [0 if total == least else len(group.positions) - 1 for group in groups]
         logs = sum(float(group.logs[end]) * group.count for group, end in zip(groups, ends, strict=True))
         rows = (np.arange(len(each.positions)) == end for each, end in zip(groups, ends, strict=True))
-        return GivenSum(tuple(row.astype(np.float64) for row in rows), logs, 0.0)
+        return GivenSum(tuple(row.astype(np.float64) for row in rows), logs)
     theta, scale = _tilt(groups, total)
     tilted = [_tilted(group, theta) for group in groups]
     size = length(groups, tilted)
@@ -134,7 +132,7 @@ def _by_transform(
         dense[group.positions - start] = p
         factors.append(scipy.fft.rfft(dense))
     records = sum(group.count for group in groups)
-    found, error, chance = [], 0.0, 0.0
+    found, chance = [], 0.0
     for place, (group, p, start) in enumerate(zip(groups, tilted, starts, strict=True)):
         # all factors but one record's: a quotient would divide by what rounding left of zeros
         rest = factors[place] ** (group.count - 1)
@@ -149,5 +147,4 @@ def _by_transform(
         if chance * TRUSTED <= noise:
             return None
         found.append(ways / chance)
-        error = max(error, noise / chance)
-    return GivenSum(tuple(found), math.log(chance) + scale, error)
+    return GivenSum(tuple(found), math.log(chance) + scale)

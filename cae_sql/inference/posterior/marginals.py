@@ -70,7 +70,6 @@ def marginals(
     system: AnsweredSystem,
     domain: Domain | None = None,
     answers: Sequence[Answer] | None = None,
-    estimate: bool = True,
 ) -> Marginals:
     """The distribution of every record's value.
 
@@ -79,7 +78,6 @@ def marginals(
         domain: Its minimum is the system's and its step a multiple of the resolution: values are gathered in
             windows of one step. None: every value of the grid by itself.
         answers: What is known; None: all answers of the system.
-        estimate: Whether what cannot be counted is estimated. If not, its rows mean nothing.
 
     Raises:
         InvalidInput: a system without a grid, a domain that does not fit, more than `LARGEST`
@@ -96,7 +94,7 @@ def marginals(
     known, sums = known_of(system, given)
     windows.check_rows(known.count)
     rows, estimated = counted_exactly(known, sums, windows)
-    if estimated.any() and estimate:
+    if estimated.any():
         rows[estimated] = _estimate(system, given, known, windows)[estimated]
     return Marginals(known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
 
