@@ -24,7 +24,8 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.attaining import Attaining
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, breaks
+from cae_sql.inference.posterior.judging import breaks
+from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.likeliest import shortest_run
 from cae_sql.inference.posterior.likely import FOUND, Fit, Likely
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
@@ -98,7 +99,7 @@ class _Looks:
         epsilon = None if limit.epsilon is None else float(limit.epsilon)
         risks = posterior_risks(likely, domain, self._baseline, epsilon)
         labels = likely.known.atoms.labels[: column.size]
-        beyond = breaks(limit, risks) & likely.reliable
+        beyond = breaks(limit, risks.risk, risks.entropy_at_epsilon) & likely.reliable
         return _Look(system, likely, labels, risks.risk[labels], beyond[labels])
 
 

@@ -6,8 +6,7 @@ answers are equally likely (paper 003). And the *posterior*: `exact` where compo
 (of all distributions with the right expected sums the one of greatest entropy) narrowed by leverage, which is
 what many sums that share one person tell together.
 
-    marginals.py        AnsweredSystem to marginals, under `exact`
-    figures.py          their risk; baseline.py: what answers say of everybody, which counts against nobody
+    marginals.py        AnsweredSystem to marginals under `exact`, and what answers say of everybody
     components.py       exact marginals by component, extremes by inclusion and exclusion
     counting.py         exact marginals of records under sums: components, and who may be counted how
     given_sum.py        one sum: convolution by Fourier transform near a tilted mean
@@ -26,9 +25,11 @@ what many sums that share one person tell together.
     apart.py            small clusters without the sums that many share
     asked.py            what if these were answered? From the kept factor
     insiders.py         given the value of anybody else; insiders_counted.py: in small systems, counted
-    pairs.py            the most that anybody's value does, and what is known of that before a question
+    pairs.py            the greatest risk over all pairs of a record and an insider
+    tabulated.py        what a bell leaves open, from below, by lookup
     members.py          risk against what is said of people like somebody, or the prior; areas.py: areas
-    cells.py            how bad bells can be at most, by cells of a grid of tilts and stiffnesses
-    nearby.py           what bells leave open, from below, by such as were measured before
-    judging.py          would everybody keep a limit under `exact`, if these were the answers?
+    judging.py          would everybody keep a limit, if these were the answers? Under `exact`
+    keeping.py          the same by the posterior, with insiders
+    figures.py          reports by class, of both
+    counts.py           what was counted, kept
 """

@@ -47,7 +47,7 @@ def counted_exactly(
         sums: (k,) their right-hand sides.
         windows: In which values are gathered.
         kept: What was counted of components before; what is counted now is added.
-        allowance: What may be spent; nothing more is tried beyond it.
+        allowance: What may be spent.
         strict: Whether one that cannot be counted is the end.
 
     Raises:
@@ -58,22 +58,21 @@ def counted_exactly(
     tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
     for extreme in attained(known):
         tied[extreme.atoms] = True
+    kept = {} if kept is None else kept
     for label in np.unique(known.components[tied]).tolist():
         if allowance.over:
             raise OutOfTime("not all components were counted in time")
         atoms = np.flatnonzero(known.components == label)
-        name = b"" if kept is None else name_of(known, sums, atoms)
-        found = None if kept is None else kept.get(name)
+        name = name_of(known, sums, atoms)
         try:
-            found = of_component(known, sums, atoms, allowance) if found is None else found
+            if name not in kept:
+                kept[name] = of_component(known, sums, atoms, allowance)
         except OutOfTime:
             if strict:
                 raise
             missing[atoms] = True
             continue
-        if kept is not None:
-            kept[name] = found
-        for atom, p in zip(atoms.tolist(), found, strict=True):
+        for atom, p in zip(atoms.tolist(), kept[name], strict=True):
             rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
     return rows, missing
 
@@ -109,14 +108,8 @@ def of_component(
     Tables in which all extremes are attained are those inside the boxes, less those in which one is not, plus
     those in which two are not …: where nobody attains an extreme, boxes end one unit before it.
 
-    Spare records say how far an answer is known, and no more: each of their totals is as likely as any other,
-    in however many ways they may share it, since each table of the others counts once.
-
     Args:
-        known: Boxes, extremes, and the matrix of the independent sums.
-        sums: (k,) their right-hand sides.
-        atoms: Those of the component.
-        allowance: What may be spent; nothing more is tried beyond it.
+        known: Boxes, extremes, and the matrix of the independent sums, whose right-hand sides are `sums`.
         odds: By atom, how likely each unit of its box is before any answer, up to a factor; None where all
             are alike.
         aside: What somebody is known to have: the others of the atom are told of.
@@ -124,54 +117,62 @@ def of_component(
     Raises:
         OutOfTime: too much to be counted, or differences that lose their digits.
     """
+    real, boxes, sizes, matrix, sides = _sums_of(known, sums, atoms, odds, aside)
+    low, high = known.low[atoms], known.high[atoms]
+    extremes = _extremes_of(known, atoms, aside)
+    if len(extremes) > MOST_EXTREMES or int((high - low).max()) >= MOST_COUNTED:
+        raise OutOfTime("too much to be counted")
+    logs, signs, parts = list[float](), list[int](), list[tuple[Ints, list[Floats]]]()
+    for missing in itertools.chain(*(itertools.combinations(extremes, n) for n in range(len(extremes) + 1))):
+        under, over = _without(known, atoms, missing)
+        if (under > over).any():
+            continue
+        start, end = (under - low)[real], (over - low)[real] + 1
+        some = [box.part(a, b) for box, a, b in zip(boxes, start, end, strict=False)] + boxes[len(real) :]
+        part = counted(some, sizes, matrix, sides, allowance)
+        if part.log_weight > -math.inf:
+            logs.append(part.log_weight)
+            signs.append(-1 if len(missing) % 2 else 1)
+            parts.append((start, part.probabilities))
+    if not logs:
+        raise OutOfTime("no table was counted")
+    shares = np.array(signs) * np.exp(np.array(logs) - max(logs))
+    total = float(shares.sum())
+    if total < _CERTAIN:
+        raise OutOfTime("the extremes are attained too seldom to be counted by differences")
+    found = [np.zeros(width) for width in high - low + 1]
+    for share, (start, probabilities) in zip(shares.tolist(), parts, strict=True):
+        for place, first, p in zip(real, start, probabilities, strict=False):
+            found[place][first : first + len(p)] += share * p
+    for place in np.setdiff1d(np.arange(len(atoms)), real):
+        found[place][0] = total  # of nobody
+    return [_cleaned(each / total) for each in found]
+
+
+def _sums_of(
+    known: Knowledge, sums: Ints, atoms: Ints, odds: list[Floats] | None, aside: Aside | None
+) -> tuple[Ints, list[Weighted], Ints, NDArray[np.signedinteger], Ints]:
+    """Places of a component's atoms that hold somebody, and as `counted` takes them: boxes, sizes and sums of
+    these, and behind them of the totals of spare records.
+
+    Spare records say how far an answer is known, and no more: each of their totals is as likely as any other,
+    in however many ways they may share it, since each table of the others counts once.
+    """
     rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
-    extremes = [each for each in attained(known) if np.isin(each.atoms, atoms).any()]
-    low, high, matrix = known.low[atoms], known.high[atoms], known.matrix[np.ix_(rows, atoms)]
-    spares, sides = spares_of(known)[atoms], sums[rows]
-    sizes, extended = known.sizes[atoms] - spares, np.flatnonzero((spares > 0) & matrix.any(axis=0))
+    matrix, sides, spares = known.matrix[np.ix_(rows, atoms)], sums[rows], spares_of(known)[atoms]
+    low, high, sizes = known.low[atoms], known.high[atoms], known.sizes[atoms] - spares
     if aside is not None:
         place = int(np.searchsorted(atoms, aside[0]))
         sizes[place] -= 1
         sides = sides - matrix[:, place] * aside[1]
-        extremes = [each for each in extremes if aside[1] != each.value or aside[0] not in each.atoms]
-    real = np.flatnonzero(sizes)
-    boxes_of_spares = zip(spares[extended], low[extended], high[extended], strict=True)
-    slack = [np.arange(count * a, count * b + 1) for count, a, b in boxes_of_spares]
-    matrix = np.hstack([matrix[:, real], matrix[:, extended]])
+    real, extended = np.flatnonzero(sizes), np.flatnonzero((spares > 0) & matrix.any(axis=0))
+    units = [np.arange(low[place], high[place] + 1) for place in real]
+    weights = [np.ones(len(each)) for each in units] if odds is None else [odds[place] for place in real]
+    slack = [np.arange(spares[place] * low[place], spares[place] * high[place] + 1) for place in extended]
+    boxes = [Weighted(*each) for each in zip(units, weights, strict=True)]
+    boxes += [Weighted(each, np.ones(len(each))) for each in slack]
     sizes = np.append(sizes[real], np.ones(len(extended), dtype=np.int64))
-    if len(extremes) > MOST_EXTREMES or int((high - low).max()) >= MOST_COUNTED:
-        raise OutOfTime("too much to be counted")
-    logs, signs, parts = list[float](), list[int](), list[tuple[Ints, list[Floats]]]()
-    for count in range(len(extremes) + 1):
-        for missing in itertools.combinations(extremes, count):
-            under, over = _without(known, atoms, missing)
-            if (under > over).any():
-                continue
-            ranges = [np.arange(under[a], over[a] + 1) for a in real.tolist()] + slack
-            weights = [np.ones(len(each)) for each in ranges]
-            if odds is not None:
-                pairs = zip(real.tolist(), ranges, strict=False)
-                weights[: len(real)] = [odds[place][each - low[place]] for place, each in pairs]
-            boxes = [Weighted(each, weight) for each, weight in zip(ranges, weights, strict=True)]
-            part = counted(boxes, sizes, matrix, sides, allowance)
-            if part.log_weight > -math.inf:
-                logs.append(part.log_weight)
-                signs.append(-1 if count % 2 else 1)
-                parts.append((under, part.probabilities))
-    if not logs:
-        raise OutOfTime("no table was counted")
-    shares = np.array(signs) * np.exp(np.array(logs) - max(logs))
-    if shares.sum() < _CERTAIN:
-        raise OutOfTime("the extremes are attained too seldom to be counted by differences")
-    found = [np.zeros(b - a + 1) for a, b in zip(low, high, strict=True)]
-    for weight, (under, probabilities) in zip(shares.tolist(), parts, strict=True):
-        for place, p in zip(real.tolist(), probabilities, strict=False):
-            start = int(under[place] - low[place])
-            found[place][start : start + len(p)] += weight * p
-    for place in np.setdiff1d(np.arange(len(atoms)), real):
-        found[place][0] = shares.sum()  # of nobody
-    total = float(shares.sum())
-    return [_cleaned(each / total) for each in found]
+    return real, boxes, sizes, np.hstack([matrix[:, real], matrix[:, extended]]), sides
 
 
 def spares_of(known: Knowledge) -> Ints:
@@ -183,6 +184,14 @@ def attained(known: Knowledge) -> list[Extreme]:
     """Extremes that somebody must have: one that a spare record may have is said by boxes."""
     spares = spares_of(known)
     return [each for each in known.extremes if not spares[each.atoms].any()]
+
+
+def _extremes_of(known: Knowledge, atoms: Ints, aside: Aside | None) -> list[Extreme]:
+    """Those of a component that somebody must have, besides whom is put aside."""
+    found = [each for each in attained(known) if np.isin(each.atoms, atoms).any()]
+    if aside is None:
+        return found
+    return [each for each in found if aside[1] != each.value or aside[0] not in each.atoms]
 
 
 def _cleaned(p: Floats) -> Floats:

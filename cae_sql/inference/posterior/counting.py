@@ -10,7 +10,8 @@ Promise: exact up to rounding, or `OutOfTime`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -59,14 +60,12 @@ def counted(
     system = _reduced(matrix.astype(np.int64), sums, sizes, values)
     found = [each.weights / each.weights.sum() for each in values]
     log_weight = 0.0
-    for rows, atoms in _components(system, len(values)):
-        if not len(rows):
-            each = values[atoms[0]]
-            log_weight += int(sizes[atoms[0]]) * (each.scale + math.log(float(each.weights.sum())))
-            continue
+    for part, atoms in _apart(system, len(values)):
         some = [values[atom] for atom in atoms]
-        part = _restricted(system, rows, atoms)
-        solve = _one_sum if len(rows) == 1 else _several
+        if not len(part.sums):
+            log_weight += int(sizes[atoms[0]]) * (some[0].scale + math.log(float(some[0].weights.sum())))
+            continue
+        solve = _one_sum if len(part.sums) == 1 else _several
         log, probabilities = solve(part, some, sizes[atoms], allowance)
         log_weight += log
         if log == -math.inf:
@@ -76,19 +75,11 @@ def counted(
     return Counted(log_weight, found)
 
 
-def record_given_total(values: Weighted, size: int, sums: Weighted, weights: Floats) -> Floats:
-    """The marginal of one of `size` records alike, from the distribution of their total.
-
-    Args:
-        values: What a record can be.
-        size: Number of records.
-        sums: Their possible totals.
-        weights: (t,) probabilities of these totals.
-    """
+def _of_one(values: Weighted, size: int, sums: Weighted, weights: Floats) -> Floats:
+    """The marginal of one of `size` records alike, from their possible totals and (t,) the probabilities of
+    these."""
     if size == 1:
-        places = np.minimum(np.searchsorted(sums.positions, values.positions), len(sums.positions) - 1)
-        found: Floats = np.where(sums.positions[places] == values.positions, weights[places], 0.0)
-        return found
+        return Weighted(sums.positions, weights).at(values.positions)
     others = values.power(size - 1)
     ways = others.at(sums.positions[:, None] - values.positions) * values.weights
     total = ways.sum(axis=1)
@@ -110,24 +101,17 @@ def _reduced(matrix: NDArray[np.int64], sums: Ints, sizes: Ints, values: list[We
     return Reduced(matrix[independent], basic, sums[independent])
 
 
-def _components(system: Reduced, count: int) -> list[tuple[Ints, Ints]]:
-    """Rows and atoms that hang together; atoms in no sum are each alone."""
+def _apart(system: Reduced, count: int) -> Iterator[tuple[Reduced, Ints]]:
+    """Rows that hang together, with their atoms; atoms in no sum are each alone."""
     root = np.arange(count)
     for row in system.entries:
         join(root, np.flatnonzero(row))
     labels = roots(root)
-    of_row = [labels[int(np.flatnonzero(row)[0])] for row in system.entries]
-    found = []
+    of_row = np.array([labels[np.flatnonzero(row)[0]] for row in system.entries], dtype=np.int64)
     for label in np.unique(labels).tolist():
-        rows = np.array([r for r, own in enumerate(of_row) if own == label], dtype=np.int64)
-        found.append((rows, np.flatnonzero(labels == label)))
-    return found
-
-
-def _restricted(system: Reduced, rows: Ints, atoms: Ints) -> Reduced:
-    place = {atom: number for number, atom in enumerate(atoms.tolist())}
-    basic = np.array([place.get(atom, -1) for atom in system.basic[rows].tolist()], dtype=np.int64)
-    return Reduced(system.entries[np.ix_(rows, atoms)], basic, system.sums[rows])
+        rows, atoms = np.flatnonzero(of_row == label), np.flatnonzero(labels == label)
+        basic = np.where(system.basic[rows] < 0, -1, np.searchsorted(atoms, system.basic[rows]))
+        yield Reduced(system.entries[np.ix_(rows, atoms)], basic, system.sums[rows]), atoms
 
 
 def _one_sum(
@@ -139,25 +123,20 @@ def _one_sum(
     groups: list[Group] = []
     label = []
     for each, size, weight in zip(values, sizes.tolist(), row.tolist(), strict=True):
+        ascending = slice(None, None, 1 if weight > 0 else -1)
         name = (weight, each.positions.tobytes(), each.weights.tobytes())
         at = names.setdefault(name, len(groups))
         if at == len(groups):
-            order = slice(None, None, 1 if weight > 0 else -1)
-            logs = np.log(each.weights) + each.scale
-            groups.append(Group((each.positions * weight)[order], logs[order], size))
-        else:
-            groups[at] = Group(groups[at].positions, groups[at].logs, groups[at].count + size)
-        label.append(at)
+            positions, logs = each.positions * weight, np.log(each.weights) + each.scale
+            groups.append(Group(positions[ascending], logs[ascending], 0))
+        groups[at] = replace(groups[at], count=groups[at].count + size)
+        label.append((at, ascending))
     found = given_sum(groups, total)
     if found is None:
         return _several(part, values, sizes, allowance)
     if found.log_weight == -math.inf:
         return -math.inf, []
-    probabilities = [
-        found.probabilities[at][:: 1 if weight > 0 else -1]
-        for at, weight in zip(label, row.tolist(), strict=True)
-    ]
-    return found.log_weight, probabilities
+    return found.log_weight, [found.probabilities[at][ascending] for at, ascending in label]
 
 
 def _several(
@@ -170,11 +149,8 @@ def _several(
         if allowance.over:
             raise OutOfTime("the sums were not counted in time")
         sums.append(each.power(size))
-    found = totals(part, sums, allowance)
-    if found.log_weight == -math.inf:
-        return -math.inf, []
-    probabilities = [
-        record_given_total(each, size, total, weights)
-        for each, size, total, weights in zip(tilted, sizes.tolist(), sums, found.weights, strict=True)
-    ]
-    return found.log_weight - shift, probabilities
+    log, found = totals(part, sums, allowance)
+    if log == -math.inf:
+        return log, []
+    given = zip(tilted, sizes.tolist(), sums, found, strict=True)
+    return log - shift, [_of_one(*each) for each in given]

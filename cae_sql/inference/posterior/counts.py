@@ -44,38 +44,29 @@ class Counts:
         self._known = dict[bytes, _Known]()
 
     def of(self, name: bytes, allowance: Allowance, count: Callable[[Allowance], Rows]) -> Rows:
-        """What `count` finds.
-
-        Args:
-            name: Of the component.
-            allowance: What may be spent; what was counted before is charged too.
-            count: Counts with what it is given.
+        """What `count` finds of the component of this name; what was counted before is charged too.
 
         Raises:
-            OutOfTime: it takes more, or cannot be counted.
+            OutOfTime: it takes more than may be spent, or cannot be counted.
         """
         most = min(allowance.steps, WHOLE)
         known = self._known.get(name)
         if known is None or not (known.for_good or most <= known.cost):
-            known = self._counted(most, allowance.until, count)
-            self._keep(name, known)
+            known = self._known[name] = _counted(most, allowance.until, count)
+            if len(self._known) > MOST:
+                for old in list(self._known)[: MOST // 2]:
+                    self._known.pop(old, None)
         allowance.spend(min(known.cost, most))
         if known.rows is None or known.cost >= most:
             raise OutOfTime("more steps than may be spent")
         return known.rows
 
-    @staticmethod
-    def _counted(most: float, until: float, count: Callable[[Allowance], Rows]) -> _Known:
-        part, rows = Allowance(most, until), None
-        with suppress(OutOfTime):
-            rows = count(part)
-        if part.late:
-            raise OutOfTime("not counted in time")  # what the clock ended says nothing
-        enough = part.steps > 0
-        return _Known(rows, most - part.steps if enough or rows else most, enough or rows is not None)
 
-    def _keep(self, name: bytes, known: _Known) -> None:
-        if len(self._known) >= MOST:
-            for old in list(self._known)[: MOST // 2]:
-                self._known.pop(old, None)
-        self._known[name] = known
+def _counted(most: float, until: float, count: Callable[[Allowance], Rows]) -> _Known:
+    part, rows = Allowance(most, until), None
+    with suppress(OutOfTime):
+        rows = count(part)
+    if part.late:
+        raise OutOfTime("not counted in time")  # what the clock ended says nothing
+    for_good = part.steps > 0 or rows is not None
+    return _Known(rows, most - part.steps if for_good else most, for_good)

@@ -1,8 +1,8 @@
-"""How much answers have told about each record beyond what they say of everybody, under `exact`.
+"""Reports: how much answers have told about each class of records beyond what they say of everybody.
 
-Risk = 1 − A / A_baseline. A is the area of what `exact` makes of all answers; A_baseline that of what it
-makes of what they say of the whole table alone (`about_everybody`). The average of a whole table is known
-of everybody and counts against nobody; with it known, the uniform distribution is nobody's belief any more.
+Risk = 1 − A / A_baseline. Under `exact` A_baseline is of what the answers say of the whole table alone
+(`marginals.about_everybody`): the average of a whole table is known of everybody and counts against nobody;
+with it known, the uniform distribution is nobody's belief any more. Of posteriors it is as in `members`.
 
 0: nothing learned beyond the baseline; 1: the value is known. Reported as it comes out: answers that make a
 record look more uncertain than the baseline give a risk below 0. Where the baseline leaves nothing open the
@@ -12,19 +12,21 @@ risk is 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.baseline import about_everybody
-from cae_sql.inference.posterior.marginals import Marginals, marginals
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
+from cae_sql.inference.posterior.keeping import LikelyKnowledge
+from cae_sql.inference.posterior.marginals import about_everybody, marginals
+from cae_sql.inference.posterior.members import against, posterior_risks
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.distribution import is_number
-from cae_sql.risk import TOLERANCE, Epsilon
+from cae_sql.risk import Epsilon
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +43,7 @@ class ClassFigures:
     area: Floats
     """Bits × units of the column."""
     risk: Floats
-    """1 − A / A_baseline of that average."""
+    """1 − A / A_baseline of that average, the baseline being the least of its records'."""
     worst_risk: Floats
     """The greatest risk of a single record of the class, taken by itself."""
     estimated: NDArray[np.bool_]
@@ -54,6 +56,14 @@ class ModelRisks(ClassFigures):
 
     baseline_area: float
     """A_baseline, of every record alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyRisks(ClassFigures):
+    """Of posteriors."""
+
+    leverage: Floats
+    """The greatest of a record of the class."""
 
 
 def model_risks(
@@ -85,43 +95,86 @@ def model_risks(
         raise InvalidInput(f"labels must be {count} whole numbers, one for each record or lump")
     found = marginals(system, domain)
     baseline = marginals(system, domain, about_everybody(system))
-    base = float(areas_of_rows(baseline.probabilities[:1], domain)[0])
-    names, code = np.unique(codes, return_inverse=True)
-    mixed, records = _mixed(found, code, len(names), system.people)
-    area = areas_of_rows(mixed, domain)
-    single = risks(areas_of_rows(found.probabilities, domain), base, domain)[found.labels]
-    worst = np.full(len(names), -np.inf)
-    np.maximum.at(worst, code, single)
-    guessed = np.zeros(len(names), dtype=np.bool_)
-    np.logical_or.at(guessed, code, found.estimated[found.labels])
-    at_epsilon = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
-    return ModelRisks(
-        label=names.astype(np.int64),
-        records=records,
-        initial_entropy=entropies_of_rows(mixed, domain, 0.0),
-        entropy_at_epsilon=at_epsilon,
-        area=area,
-        risk=risks(area, base, domain),
-        worst_risk=worst,
-        estimated=guessed,
-        baseline_area=base,
-    )
+    base = areas_of_rows(baseline.probabilities[:1], domain)
+    classes = _Classes.of(codes, found.labels, system.people)
+    risk = against(areas_of_rows(found.probabilities, domain), base, domain)
+    each = np.repeat(base, len(risk))
+    figures = classes.figures(found.probabilities, each, risk, found.estimated, domain, epsilon)
+    return ModelRisks(**figures, baseline_area=float(base[0]))
 
 
-def _mixed(found: Marginals, code: Ints, count: int, people: Ints) -> tuple[Floats, Ints]:
-    """The average over each class, and how many records it has."""
-    pairs, which = np.unique(np.column_stack([code, found.labels]), axis=0, return_inverse=True)
-    weights = np.bincount(which.reshape(-1), people)
-    mixed = np.zeros((count, found.probabilities.shape[1]))
-    np.add.at(mixed, pairs[:, 0], weights[:, None] * found.probabilities[pairs[:, 1]])
-    records = np.bincount(code, people, count).astype(np.int64)
-    return mixed / records[:, None], records
+def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> LikelyRisks:
+    """The figures of classes of records that an intruder cannot tell apart; nobody is an insider.
+
+    Args:
+        past: What answers make likely.
+        codes: (n,) class of each record, and of each lump, which counts as often as it has records.
+        epsilon: Approximate compromise range at which H is wanted too.
+
+    Raises:
+        InvalidInput: too many groups of records and values to hold.
+    """
+    likely, domain = past.likely, past.standard.domain
+    likely.tilt.windows.check_rows(likely.known.count)
+    found = posterior_risks(likely, domain, past.standard.baseline)
+    labels = likely.known.atoms.labels[: past.system.first_spare]
+    classes = _Classes.of(codes, labels, past.system.people)
+    figures = classes.figures(likely.rows, found.baseline, found.risk, ~likely.reliable, domain, epsilon)
+    return LikelyRisks(**figures, leverage=classes.greatest(likely.leverage))
 
 
-def risks(area: Floats, base: float, domain: Domain) -> Floats:
-    """1 − A / A_baseline, of whatever shape; 1 where the baseline leaves nothing open."""
-    if base <= NOTHING * domain.area:
-        return np.ones_like(area)
-    risk = 1.0 - area / base
-    found: Floats = np.where(np.abs(risk) <= TOLERANCE, 0.0, risk)
-    return found
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """Which atoms' records are in which class. Shapes: c classes, m pairs of a class and an atom."""
+
+    label: Ints
+    """(c,)"""
+    records: Ints
+    """(c,)"""
+    code: Ints
+    """(m,) place of a class, ascending."""
+    atom: Ints
+    """(m,) of whom it has records."""
+    weights: Floats
+    """(m,) how many."""
+
+    @classmethod
+    def of(cls, codes: Ints, labels: Ints, people: Ints) -> _Classes:
+        """By class and atom of each record and lump, (n,), and how many people it is."""
+        names, code = np.unique(codes, return_inverse=True)
+        pairs, which = np.unique(np.column_stack([code, labels]), axis=0, return_inverse=True)
+        of_pairs = np.bincount(which.reshape(-1), people)
+        records = np.bincount(code, people, len(names)).astype(np.int64)
+        return cls(names.astype(np.int64), records, pairs[:, 0], pairs[:, 1], of_pairs)
+
+    def greatest(self, of_atoms: Floats) -> Floats:
+        """(c,) the greatest number of an atom, (p,), in each class."""
+        found = np.full(len(self.label), -np.inf)
+        np.maximum.at(found, self.code, of_atoms[self.atom])
+        return found
+
+    def figures(
+        self,
+        rows: Floats,
+        base: Floats,
+        risk: Floats,
+        doubtful: Flags,
+        domain: Domain,
+        epsilon: Epsilon | None,
+    ) -> dict[str, Any]:
+        """Of `ClassFigures`, by each atom's distribution (p, w), baseline and risk, (p,)."""
+        mixed = np.zeros((len(self.label), rows.shape[1]))
+        np.add.at(mixed, self.code, self.weights[:, None] * rows[self.atom])
+        mixed /= self.records[:, None]
+        area = areas_of_rows(mixed, domain)
+        at = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
+        return {
+            "label": self.label,
+            "records": self.records,
+            "initial_entropy": entropies_of_rows(mixed, domain, 0.0),
+            "entropy_at_epsilon": at,
+            "area": area,
+            "risk": against(area, -self.greatest(-base), domain),
+            "worst_risk": self.greatest(risk),
+            "estimated": self.greatest(doubtful.astype(np.float64)) > 0,
+        }

@@ -9,8 +9,8 @@ asked, and puts s where sums are likely, so that a Fourier transform's rounding 
 likely) is small beside what is wanted. Only sums near s are kept apart; what lies further away has, by
 Bernstein's inequality, a probability below `NEGLIGIBLE`.
 
-Promise: where an answer is given, `error` bounds what rounding can have done to a probability; where that
-would be more than `TRUSTED`, or the transform too long, there is none (`None`).
+Promise: rounding moves a probability by at most about `TRUSTED`; where it might move it by more, or the
+transform would be too long, there is none (`None`).
 """
 
 from __future__ import annotations
@@ -52,9 +52,7 @@ class GivenSum:
     probabilities: tuple[Floats, ...]
     """Of each group, (k,), sum 1; none where the sum is impossible."""
     log_weight: float
-    """log of the weight of all ways together to have the sum; −∞ beyond the least and the greatest sum."""
-    error: float
-    """About how far a probability may be off by rounding."""
+    """log of the weight of all ways to have the sum; −∞ beyond the least and the greatest sum."""
 
 
 def given_sum(groups: Sequence[Group], total: int) -> GivenSum | None:
@@ -71,9 +69,12 @@ def given_sum(groups: Sequence[Group], total: int) -> GivenSum | None:
     least = sum(int(group.positions[0]) * group.count for group in groups)
     most = sum(int(group.positions[-1]) * group.count for group in groups)
     if not least <= total <= most:
-        return GivenSum((), -math.inf, 0.0)
-    if total in (least, most):
-        return _at_the_end(groups, 0 if total == least else -1)
+        return GivenSum((), -math.inf)
+    if total in (least, most):  # everybody has the least, or the greatest, position
+        ends = [0 if total == least else len(group.positions) - 1 for group in groups]
+        logs = sum(float(group.logs[end]) * group.count for group, end in zip(groups, ends, strict=True))
+        rows = (np.arange(len(each.positions)) == end for each, end in zip(groups, ends, strict=True))
+        return GivenSum(tuple(row.astype(np.float64) for row in rows), logs)
     theta, scale = _tilt(groups, total)
     tilted = [_tilted(group, theta) for group in groups]
     size = length(groups, tilted)
@@ -93,16 +94,6 @@ def length(groups: Sequence[Group], tilted: Sequence[Floats]) -> int:
     third = NEGLIGIBLE * widest / 3
     reach = math.ceil(third + math.sqrt(third**2 + 2 * NEGLIGIBLE * variance))
     return int(scipy.fft.next_fast_len(min(whole, 2 * widest + 2 * reach + 2), real=True))
-
-
-def _at_the_end(groups: Sequence[Group], end: int) -> GivenSum:
-    """Everybody has the least, or the greatest, position."""
-    found = []
-    for group in groups:
-        p = np.zeros(len(group.positions))
-        p[end] = 1.0
-        found.append(p)
-    return GivenSum(tuple(found), sum(float(group.logs[end]) * group.count for group in groups), 0.0)
 
 
 def _tilt(groups: Sequence[Group], total: int) -> tuple[float, float]:
@@ -141,7 +132,7 @@ def _by_transform(
         dense[group.positions - start] = p
         factors.append(scipy.fft.rfft(dense))
     records = sum(group.count for group in groups)
-    found, error, chance = [], 0.0, 0.0
+    found, chance = [], 0.0
     for place, (group, p, start) in enumerate(zip(groups, tilted, starts, strict=True)):
         # all factors but one record's: a quotient would divide by what rounding left of zeros
         rest = factors[place] ** (group.count - 1)
@@ -156,5 +147,4 @@ def _by_transform(
         if chance * TRUSTED <= noise:
             return None
         found.append(ways / chance)
-        error = max(error, noise / chance)
-    return GivenSum(tuple(found), math.log(chance) + scale, error)
+    return GivenSum(tuple(found), math.log(chance) + scale)

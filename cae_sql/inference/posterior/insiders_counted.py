@@ -15,24 +15,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.components import spares_of
-from cae_sql.inference.posterior.insiders import Measure, given, told_tilts
+from cae_sql.inference.posterior.insiders import Measure, given
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.pairs import Given
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 
 MOST_ROOM = 250
 """Records times values of a component, at most, unless its sums are no bell: of more the formula is near, and
 counting costs much."""
 ALL_STEPS = 8_000_000
 """For all insiders and values, as `Allowance` counts."""
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +44,6 @@ def counted_with_insider(likely: Likely, measure: Measure) -> Counted:
     """The greatest risk of records in small components, whoever the insider is.
 
     What is not counted with what may be spent is left to the formula.
-
-    Args:
-        likely: What answers make likely, and what may be spent on it.
-        measure: Of a posterior.
     """
     known = likely.known
     found = Counted(np.zeros(known.count, dtype=np.bool_), np.full(known.count, -np.inf))
@@ -72,7 +63,7 @@ def counted_with_insider(likely: Likely, measure: Measure) -> Counted:
 
 def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance) -> Floats:
     """(a,) of one; OutOfTime where something cannot be counted."""
-    known, seen, windows = likely.known, likely.fit.observed, likely.tilt.windows
+    known, windows = likely.known, likely.tilt.windows
     people = (known.sizes - spares_of(known))[atoms]
     alone = likely.counted_units(atoms)
     asides = [
@@ -81,6 +72,7 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         if people[place]
         for unit in np.flatnonzero(alone[place] > 0)
     ]
+    who, values = (np.array(each, dtype=np.int64) for each in zip(*asides, strict=True))
     # by insider and value, of each other record its row
     rows = np.zeros((len(asides), len(atoms), windows.count))
     for number, (place, value) in enumerate(asides):
@@ -88,19 +80,11 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         for other, p in enumerate(counted):
             units = np.arange(known.low[atoms[other]], known.high[atoms[other]] + 1)
             rows[number, other] = windows.gathered(units, p)
-    columns = np.searchsorted(seen.atoms, atoms)
-    who, values = (np.array(each, dtype=np.int64) for each in zip(*asides, strict=True))
-    risk = np.full(len(atoms), -np.inf)
+    columns, risk = np.searchsorted(likely.fit.observed.atoms, atoms), np.full(len(atoms), -np.inf)
     for other in np.flatnonzero(people).tolist():
-        some = np.flatnonzero((who != other) | (people[other] > 1))
-        if not len(some):
-            continue
-        column = int(columns[other])
-        each, turn = np.unique(values[some], return_inverse=True)
-        all_of_them = np.broadcast_to(each.astype(np.float64), (len(seen.sizes), len(each)))
-        told, at = given(likely.fit, column, all_of_them), (columns[who[some]], turn)
-        mine = Given(told.leverage[at], told.shift[at])
-        kappa = stiffness(np.clip(mine.leverage, 0.0, 1.0), likely.fit.variances[[column]])
-        base = measure.baselines.areas(kappa, told_tilts(likely.fit, np.full(len(some), column), mine))
-        risk[other] = measure.bad(measure.left(rows[some, other]), base).max()
+        some, column = np.flatnonzero((who != other) | (people[other] > 1)), int(columns[other])
+        if len(some):
+            told = given(likely.fit, column, columns[who[some]], values[some])
+            base = measure.bases(likely.fit, np.full(len(some), column), told)
+            risk[other] = measure.bad(measure.left(rows[some, other]), base).max()
     return risk

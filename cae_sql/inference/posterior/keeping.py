@@ -1,12 +1,7 @@
-"""Would everybody keep a limit by what answers make likely, were these the answers?
+"""`judging` by the posterior: would everybody keep a limit, were these the answers?
 
-A `LikelyKnowledge` is what an answered system makes likely; a `LikelyQuestion` belongs to it and some
-queries, and judges what their answers would make likely, one set of answers after the other. A record's risk
-is 1 − A / A_baseline of its posterior (`members`), its entropy H(ε); with an insider, also of what each other
-record's value would make of it, up to the ends of what the sums leave the insider (`insiders`).
-
-Records alone are judged: H(ε) and A are concave in the probabilities, so the average over a class, of
-whatever records, has at least those of the record with least.
+A record's risk is 1 − A / A_baseline of its posterior (`members`), its entropy H(ε); with an insider, also of
+what each other record's value would make of it, up to the ends of what the sums leave the insider (`pairs`).
 
 Promise: fail closed. Where λ is not found, costs too much, or so few tables are left that the formula cannot
 be relied upon, nothing is shown.
@@ -20,47 +15,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from cae_sql.cached import cached_property
 from cae_sql.domain import Domain
-from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
-from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.counts import Counts
-from cae_sql.inference.posterior.figures import ClassFigures
-from cae_sql.inference.posterior.insiders import (
-    Measure,
-    bells_of,
-    risks_with_insider,
-)
+from cae_sql.inference.posterior.insiders import Given, Measure, bells_of
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
-from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
-from cae_sql.inference.posterior.likely import FOUND, Fit, Flags, Likely, Start
-from cae_sql.inference.posterior.members import (
-    Baseline,
-    Baselines,
-    Risks,
-    against,
-    held,
-    posterior_risks,
-)
+from cae_sql.inference.posterior.judging import UNKNOWN, AsItStands, ModelJudgement, Question, breaks
+from cae_sql.inference.posterior.likely import FOUND, Fit, Likely, Start
+from cae_sql.inference.posterior.members import Baseline, Baselines, held
 from cae_sql.inference.posterior.noisy import likely_of
 from cae_sql.inference.posterior.overheard import risk_overheard
-from cae_sql.inference.posterior.pairs import Given
+from cae_sql.inference.posterior.pairs import risks_with_insider
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.risk import Epsilon, Limit
+from cae_sql.risk import Limit
 
-PAIR = 8
-"""Steps for a record and an insider that are looked at together, bounds included: on the day of wages of 1988
-eight million pairs took 0.5 to 0.9 s."""
+PAIR = 3
+"""Steps for a record and an insider that are looked at together, bounds included: some twenty nanoseconds
+on a day of health."""
 
 
 @dataclass(frozen=True)
@@ -158,48 +138,23 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         return likely_of(known, found.sums, tilt, top, start, ways, self._counts)
 
 
-class LikelyQuestion:
-    """Some queries, asked together, and what their answers would make likely."""
+class LikelyQuestion(Question):
+    """What some queries' answers would make likely, by the posterior."""
 
     def __init__(self, past: LikelyKnowledge, queries: Sequence[Query]) -> None:
-        """Work out nothing yet.
-
-        Args:
-            past: What is known.
-            queries: In the order in which they would be answered.
-        """
-        self.queries = list(queries)
+        """Work out nothing yet."""
+        super().__init__(queries)
         self._past, self._standard = past, past.standard
-        self._judged: dict[tuple[int, ...], ModelJudgement] = {}
         self.smooth = all(query.kind == "sum" for query in queries)
         """Leverage hardly hangs on sums: those between two that keep a limit keep it. Residues do: once a
         hypothetical answer has been judged whose residues tell of somebody, it is False. Extremes do, too:
         who attains a rare one stands out, whatever lesser and greater ones would leave."""
-        self.open: list[int] = []
-        """Queries because of which the last answers broke the limit, as far as that is known: those about
-        somebody who has too little."""
 
-    def judge(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> ModelJudgement:
-        """How everybody would fare with these answers, and all past ones, known.
-
-        Args:
-            values: One answer per query, in units, with which some table agrees.
-            allowance: What may be spent; nothing more is tried beyond it.
-            keep: Whether later judgements may build on this one: not where the answers are the true ones.
-        """
-        name, self.open = tuple(values), []
-        if name in self._judged:
-            return self._judged[name]
-        asked = self._asked if keep else self._asked.apart()
-        try:
-            likely = asked.given(name, allowance)
-            found = self._judge(likely, allowance)
-            if keep and len(likely.telling.columns):
-                self.smooth = False
-        except (OutOfTime, InvalidInput, InconsistentAnswers):
-            found = UNKNOWN
-        if keep and (found.counted or not allowance.over):
-            self._judged[name] = found
+    def _found(self, values: tuple[int, ...], allowance: Allowance, keep: bool) -> ModelJudgement:
+        likely = (self._asked if keep else self._asked.apart()).given(values, allowance)
+        found = self._judge(likely, allowance)
+        if keep and len(likely.telling.columns):
+            self.smooth = False
         return found
 
     @cached_property
@@ -211,7 +166,7 @@ class LikelyQuestion:
         return self._standard.insiders * self._past.system.ways.likely_insiders_benchmark_only
 
     def _judge(self, likely: Likely, allowance: Allowance) -> ModelJudgement:
-        domain, limit = self._standard.domain, self._standard.limit
+        domain, limit, held = self._standard.domain, self._standard.limit, self._past.baselines
         likely.tilt.windows.check_rows(likely.known.count)
         if not likely.fit.off <= FOUND:
             return UNKNOWN
@@ -219,21 +174,22 @@ class LikelyQuestion:
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
-        worst = self._alone(likely, mine)
-        entropy = None
+        # each with how bad it may be
+        measures = [(Measure(domain, held), 1.0 if limit.risk is None else float(limit.risk))]
         if limit.epsilon is not None:
-            each = [entropies_of_rows(each.rows[mine], domain, float(limit.epsilon)) for each in likely.both]
-            entropy = float(np.min(each))
+            least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
+            measures.append((Measure(domain, held, float(limit.epsilon)), -least))
+        worst = [self._alone(likely, mine, *each) for each in measures]
         if self._insiders:
             some = mine[likely.heaped[mine]]
-            if len(some) and not _keeps(limit, worst, entropy):
-                return ModelJudgement(False, worst)  # to count what insiders make of them takes long
-            if not self._seen_through(likely, some):
-                return UNKNOWN
-            risk, least = self._with_insider(likely, allowance)
-            worst = _greater(worst, risk)
-            entropy = None if entropy is None or least is None else -_greater(-entropy, -least)
-        return ModelJudgement(_keeps(limit, worst, entropy), worst)
+            if len(some):  # what insiders make of sums that are no bell is counted, or not known
+                if not _keeps(limit, worst):
+                    return ModelJudgement(False, worst[0])  # to count takes long
+                if not counted_with_insider(likely, measures[0][0]).atoms[some].all():
+                    return UNKNOWN
+            known = [self._with_insider(likely, *each, allowance) for each in measures]
+            worst = np.maximum(worst, known).tolist()  # what is no number stays
+        return ModelJudgement(_keeps(limit, worst), worst[0])
 
     def _leave_open(self, likely: Likely, atoms: Ints) -> None:
         """Say because of which queries some atoms have too little: those about them, or else those of their
@@ -246,160 +202,56 @@ class LikelyQuestion:
             about = np.flatnonzero(np.isin(own, labels[atoms])).tolist()
         self.open = sorted({*self.open, *about})
 
-    def _seen_through(self, likely: Likely, heaped: Ints) -> bool:
-        """Whether of atoms in sums that are no bell it is counted what an insider makes of them."""
-        if not len(heaped):
-            return True
-        counted = counted_with_insider(likely, Measure(self._standard.domain, self._past.baselines))
-        return bool(counted.atoms[heaped].all())
-
-    def _alone(self, likely: Likely, mine: Ints) -> float:
-        """The greatest risk of some atoms, or with insiders a bound where it keeps the limit.
+    def _alone(self, likely: Likely, mine: Ints, measure: Measure, enough: float) -> float:
+        """How bad the worst of some atoms is, or with insiders a bound where it keeps the limit.
 
         With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
         """
-        if not self._insiders:
-            risk = posterior_risks(likely, self._standard.domain, self._standard.baseline).risk[mine]
-            self._leave_open(likely, mine[~(risk <= _enough(self._standard.limit))])
-            return float(risk.max())
-        open_ = mine[~likely.plain[mine]]
-        if not len(open_):
+        if self._insiders and measure.epsilon is None:
+            mine = mine[~likely.plain[mine]]
+        if not len(mine):
             return -np.inf
-        columns = np.searchsorted(likely.fit.observed.atoms, open_)
-        each = [self._each(by, open_, columns) for by in likely.both]
-        risk = self._past.baselines.judged(each[-1], each[0])
-        self._leave_open(likely, open_[~(risk <= _enough(self._standard.limit))])
-        return float(risk.max())
+        each = [self._each(by, mine, measure, enough) for by in likely.both]
+        bad = measure.judged(each[-1], each[0])
+        self._leave_open(likely, mine[~(bad <= enough)])
+        return float(bad.max())
 
-    def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
-        """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit.
+    def _each(self, likely: Likely, atoms: Ints, measure: Measure, enough: float) -> Floats:
+        """(r,) how bad each of some atoms is, or with insiders a bound where it keeps the limit.
 
         What is counted, or mixed, or cut to pieces by residues, is no bell q. Where p ≥ c q, p is a mixture
         of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
         """
-        domain, held, enough = self._standard.domain, self._past.baselines, _enough(self._standard.limit)
-        risks, open_ = np.empty(len(atoms)), np.arange(len(atoms))
-        for exactly in (False, True):
-            if not len(open_):
-                break
-            some, which = atoms[open_], columns[open_]
-            rows, base = likely.rows_of(some), held.of(likely)[some]
-            if exactly:
-                left = areas_of_rows(rows, domain)
-            else:
-                told = Given(likely.fit.leverage[which], likely.fit.shift[which])
-                bells = bells_of(likely, which, told)
-                like = bells.rows(likely.tilt)
-                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                    part = np.where(like > 0, rows / like, 1.0).min(axis=1)
-                left = np.minimum(part, 1.0) * Measure(domain, held).tables.fine.least(bells)
-            risks[open_] = against(left, base, domain)
-            open_ = open_[~(risks[open_] <= enough)]
-        return risks
+        rows, base = likely.rows_of(atoms), measure.baselines.of(likely)[atoms]
+        if not self._insiders or measure.epsilon is not None:
+            return measure.bad(measure.left(rows), base)
+        columns = np.searchsorted(likely.fit.observed.atoms, atoms)
+        bells = bells_of(likely, columns, Given(likely.fit.leverage[columns], likely.fit.shift[columns]))
+        like = bells.rows(likely.tilt)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            part = np.where(like > 0, rows / like, 1.0).min(axis=1)
+        bad = measure.bad(np.minimum(part, 1.0) * measure.table.least(bells), base)
+        open_ = np.flatnonzero(~(bad <= enough))
+        bad[open_] = measure.bad(measure.left(rows[open_]), base[open_])
+        return bad
 
-    def _with_insider(self, likely: Likely, allowance: Allowance) -> tuple[float, float | None]:
-        """The greatest risk, and the least entropy, that an insider's value can bring about."""
-        limit, domain = self._standard.limit, self._standard.domain
-        held, ends = self._past.baselines, ends_of(likely.fit)
-
-        def worst(measure: Measure, enough: float) -> float:
-            counted = counted_with_insider(likely, measure)
-            by_formula = risks_with_insider(likely, ends, measure, enough, counted.atoms)
-            allowance.spend(PAIR * by_formula.pairs)
-            each = np.where(counted.atoms, counted.risk, by_formula.risk)
-            found = float(each.max())
-            if not found <= enough:
-                self._leave_open(likely, np.flatnonzero(~(each <= enough)))
-                return found
-            return _greater(found, risk_overheard(likely, ends, measure))
-
-        risk = worst(Measure(domain, held), _enough(limit))
-        if limit.epsilon is None:
-            return risk, None
-        return risk, -worst(Measure(domain, held, float(limit.epsilon)), -_least_entropy(limit))
+    def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
+        """How bad the worst is that an insider's value can bring about."""
+        ends, counted = ends_of(likely.fit), counted_with_insider(likely, measure)
+        by_formula = risks_with_insider(likely, ends, measure, enough, counted.atoms)
+        allowance.spend(PAIR * by_formula.pairs)
+        each = np.where(counted.atoms, counted.risk, by_formula.risk)
+        worst = float(each.max())
+        if not worst <= enough:
+            self._leave_open(likely, np.flatnonzero(~(each <= enough)))
+            return worst
+        return float(np.maximum(worst, risk_overheard(likely, ends, measure)))
 
 
-@dataclass(frozen=True, eq=False)
-class LikelyRisks(ClassFigures):
-    """Of posteriors, the baseline of a class being the least of its records'."""
-
-    leverage: Floats
-    """The greatest of a record of the class."""
-
-
-def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> LikelyRisks:
-    """The figures of classes of records that an intruder cannot tell apart; nobody is an insider.
-
-    Args:
-        past: What answers make likely.
-        codes: (n,) class of each record, and of each lump, which counts as often as it has records.
-        epsilon: Approximate compromise range at which H is wanted too.
-
-    Raises:
-        InvalidInput: too many groups of records and values to hold.
-    """
-    likely, domain = past.likely, past.standard.domain
-    likely.tilt.windows.check_rows(likely.known.count)
-    found = posterior_risks(likely, domain, past.standard.baseline)
-    labels = likely.known.atoms.labels[: past.system.first_spare]
-    names, code = np.unique(codes, return_inverse=True)
-    people = past.system.people
-    count, records = len(names), np.bincount(code, people).astype(np.int64)
-    pairs, which = np.unique(np.column_stack([code, labels]), axis=0, return_inverse=True)
-    weights = np.bincount(which.reshape(-1), people)
-    mixed = np.zeros((count, likely.rows.shape[1]))
-    np.add.at(mixed, pairs[:, 0], weights[:, None] * likely.rows[pairs[:, 1]])
-    mixed /= records[:, None]
-    base, worst, most = np.full(count, np.inf), np.full(count, -np.inf), np.zeros(count)
-    np.minimum.at(base, pairs[:, 0], found.baseline[pairs[:, 1]])
-    np.maximum.at(worst, pairs[:, 0], found.risk[pairs[:, 1]])
-    np.maximum.at(most, pairs[:, 0], likely.leverage[pairs[:, 1]])
-    doubtful = np.zeros(count, dtype=np.bool_)
-    np.logical_or.at(doubtful, pairs[:, 0], ~likely.reliable[pairs[:, 1]])
-    area = areas_of_rows(mixed, domain)
-    return LikelyRisks(
-        label=names.astype(np.int64),
-        records=records,
-        initial_entropy=entropies_of_rows(mixed, domain, 0.0),
-        entropy_at_epsilon=None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon)),
-        area=area,
-        risk=against(area, base, domain),
-        worst_risk=worst,
-        leverage=most,
-        estimated=doubtful,
-    )
-
-
-def breaks(limit: Limit, risks: Risks) -> Flags:
-    """(p,) whether the posterior of each atom's records breaks a limit, ε being that of `risks`."""
-    broken = np.zeros(len(risks.risk), dtype=np.bool_)
-    if limit.risk is not None:
-        broken |= ~(risks.risk <= limit.risk + CLOSE)
-    if risks.entropy_at_epsilon is not None:
-        least = CLOSE if limit.min_entropy is None else _least_entropy(limit) - CLOSE
-        broken |= ~(risks.entropy_at_epsilon >= least)
-    return broken
-
-
-def _enough(limit: Limit) -> float:
-    return 1.0 if limit.risk is None else float(limit.risk)
-
-
-def _greater(one: float, other: float) -> float:
-    """What is no number is greater than any: it keeps nothing."""
-    return float(np.maximum(one, other))
-
-
-def _least_entropy(limit: Limit) -> float:
-    return 0.0 if limit.min_entropy is None else float(limit.min_entropy)
-
-
-def _keeps(limit: Limit, risk: float, entropy: float | None) -> bool:
-    if limit.risk is not None and not risk <= limit.risk + CLOSE:  # what is no number keeps nothing
-        return False
-    if entropy is None:
-        return True
-    return entropy >= (CLOSE if limit.min_entropy is None else _least_entropy(limit) - CLOSE)
+def _keeps(limit: Limit, worst: Sequence[float]) -> bool:
+    """Whether the greatest risk, and −H(ε) where it is asked for, keep a limit."""
+    entropy = -np.array(worst[1:]) if len(worst) > 1 else None
+    return not breaks(limit, np.array(worst[:1]), entropy).any()
 
 
 def ends_of(fit: Fit) -> Floats:
@@ -410,10 +262,7 @@ def ends_of(fit: Fit) -> Floats:
     if not matrix.nnz:
         return found
 
-    def part(data: Floats) -> scipy.sparse.csc_array:
-        return scipy.sparse.csc_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-    up, down = part(np.maximum(matrix.data, 0.0)), part(np.maximum(-matrix.data, 0.0))
+    up, down = matrix.maximum(0), (-matrix).maximum(0)
     least = up @ (seen.sizes * low) - down @ (seen.sizes * high)
     most = up @ (seen.sizes * high) - down @ (seen.sizes * low)
     # what each sum has above its least, and below its greatest

@@ -8,6 +8,10 @@ Every value of the grid is taken for equally likely before any answer, whatever 
 tables from. What is excluded is no part of this: an interval, or a certified run, is for
 `AnsweredSystem.bounds` and `certified`.
 
+The baseline of risk is what `exact` makes of that part of the answers which is about the whole table
+(`about_everybody`). It depends on what is known and not on how it was asked: a total that follows from the
+totals of two halves is part of it, so that asking for it, which teaches nothing, changes no risk.
+
 Source: `mathematics.md`, 3; paper 003, Section 3.3 (`exact`).
 """
 
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +27,8 @@ from numpy.typing import NDArray
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer
+from cae_sql.inference.facts.query import Answer, Query
+from cae_sql.inference.facts.repeated import multiples
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.components import counted_exactly
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -64,7 +70,6 @@ def marginals(
     system: AnsweredSystem,
     domain: Domain | None = None,
     answers: Sequence[Answer] | None = None,
-    estimate: bool = True,
 ) -> Marginals:
     """The distribution of every record's value.
 
@@ -73,7 +78,6 @@ def marginals(
         domain: Its minimum is the system's and its step a multiple of the resolution: values are gathered in
             windows of one step. None: every value of the grid by itself.
         answers: What is known; None: all answers of the system.
-        estimate: Whether what cannot be counted is estimated. If not, its rows mean nothing.
 
     Raises:
         InvalidInput: a system without a grid, a domain that does not fit, more than `LARGEST`
@@ -87,11 +91,10 @@ def marginals(
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
     windows = Windows.of(system.grid, domain)
     given = list(system.answers if answers is None else answers)
-    found = solved(system.size, system.grid, given, range(len(given)), 1, lumps=system.lumps)
-    known, sums = found.known, found.sums
+    known, sums = known_of(system, given)
     windows.check_rows(known.count)
     rows, estimated = counted_exactly(known, sums, windows)
-    if estimated.any() and estimate:
+    if estimated.any():
         rows[estimated] = _estimate(system, given, known, windows)[estimated]
     return Marginals(known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
 
@@ -110,4 +113,42 @@ def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, w
         np.add.at(rows, (known.atoms.labels[: system.size], units // windows.width), 1.0)
     # of atoms of lumps alone no table shows a single value: nobody asks for them
     found: Floats = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+    return found
+
+
+def known_of(system: AnsweredSystem, answers: Sequence[Answer]) -> tuple[Knowledge, Ints]:
+    """Boxes, extremes and independent sums of some answers, with the sums' right-hand sides.
+
+    Raises:
+        InconsistentAnswers: a sum contradicts others, or boxes are empty.
+    """
+    found = solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
+    return found.known, found.sums
+
+
+def about_everybody(system: AnsweredSystem) -> list[Answer]:
+    """The sum, maximum and minimum over all records, those of them that the answers tell or imply.
+
+    Raises:
+        InconsistentAnswers: as `known_of`.
+    """
+    return told_of_everybody(*known_of(system, system.answers))
+
+
+def told_of_everybody(known: Knowledge, sums: Ints) -> list[Answer]:
+    """The same by what is known of all records, lumps included.
+
+    With rows that have no ±1 the total may follow from the sums and still count as not known, the safe side.
+    """
+    everybody, found = np.arange(known.atoms.real), list[Answer]()
+    if len(known.matrix):
+        real = known.atoms.protected.astype(np.int64)  # spare records are nobody's
+        weights, adds_up = multiples(known.matrix.astype(np.int64), real[None])
+        if adds_up[0]:
+            found.append(Query(kind="sum", members=everybody).answered(Fraction(int(weights[0] @ sums))))
+    if known.extremes or known.implied:
+        for query in (Query(kind="max", members=everybody), Query(kind="min", members=everybody)):
+            value = known.forced_extreme(query)
+            if value is not None:
+                found.append(query.answered(Fraction(value)))
     return found

@@ -21,10 +21,9 @@ counted, often one of a few, for whom it is no approximation, it does not. Risks
 skewness and without (`likely.Likely.both`); under a prior, where the one without may be far too great, at
 most `MARGIN` more than with it.
 
-The average tilt of each answered set's members (`mathematics.md`, 7) is no such baseline: who is in several
-poor groups has a tilt poorer than the average of each, however little the own value bears on it. Nor is
-(1 − h) θ: where somebody at an end of the domain is in sums with a dozen others each, θ grows with the sums,
-σ² and with it h fall, and 60 sums that leave a tenth of the prior's area would count as risk 0.44.
+(1 − h) θ itself is no such baseline: where somebody at an end of the domain is in sums with a dozen others
+each, θ grows with the sums, σ² and with it h fall, and 60 sums that leave a tenth of the prior's area would
+count as risk 0.44.
 
 A baseline is over the whole domain, also where an answered extreme leaves somebody less: it is no narrower
 for what is excluded of one person.
@@ -38,20 +37,18 @@ Source: `mathematics.md`, 7 (baseline).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from cae_sql.cached import cached_property
-from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.tabulated import Tables
+from cae_sql.inference.posterior.tabulated import Table
 from cae_sql.inference.posterior.weights import Floats
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
@@ -69,74 +66,23 @@ next to nothing is left open. From one to the next areas change by a hundredth, 
 to 1e-5."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Listed:
-    """Distributions of some tilts. Near no tilt areas are greatest, and change with the square: there the
-    tilts lie close."""
+class _Listed(NamedTuple):
+    """Baselines of some tilts. Near no tilt areas are greatest, and change with the square: there the tilts
+    lie close."""
 
     tilts: Floats
     """(m,) ascending."""
-    means: Floats
-    """(m,) in units."""
-    mean: float
-    """Of no tilt."""
+    turns: Floats
+    """(m,) μ(t) − μ(0), in units."""
     areas: Floats
     """(m + 1,) with a 0 behind them."""
-
-
-class Listed(NamedTuple):
-    """Areas of baselines by tilt, as kernels take them, (m,) each; of one area for all tilts, two alike."""
-
-    tilts: Floats
-    """Ascending."""
-    turns: Floats
-    """μ(t) − μ(0)."""
-    areas: Floats
-    """Of each, and more behind them that is not looked at."""
-
-
-@compiled()
-def place_of(tilts: Floats, turns: Floats, kappa: float, theta: float) -> tuple[int, float]:
-    """Between which two tilts t for κ and θ lies: the lower one's place, and how far towards the next."""
-    low, high = 0, len(tilts) - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if tilts[middle] + kappa * turns[middle] > theta:
-            high = middle
-        else:
-            low = middle
-    start, end = tilts[low] + kappa * turns[low], tilts[high] + kappa * turns[high]
-    if not end > start:
-        return low, 0.0
-    return low, min(max((theta - start) / (end - start), 0.0), 1.0)
-
-
-@compiled()
-def area_at(tilts: Floats, turns: Floats, areas: Floats, kappa: float, theta: float) -> float:
-    """A_baseline of one record with κ and θ, by a line between two of the list."""
-    low, part = place_of(tilts, turns, kappa, theta)
-    return float(areas[low] + part * (areas[low + 1] - areas[low]))
-
-
-@compiled()
-def tilts_of(tilts: Floats, turns: Floats, kappa: Floats, theta: Floats, found: Floats) -> None:
-    """t of many, (r,)."""
-    for i in range(len(found)):
-        low, part = place_of(tilts, turns, kappa[i], theta[i])
-        found[i] = tilts[low] + part * (tilts[low + 1] - tilts[low])
 
 
 class Baselines:
     """A_baseline by tilt, for one prior and domain."""
 
     def __init__(self, tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> None:
-        """Work out nothing yet.
-
-        Args:
-            tilt: Prior and windows.
-            top: Greatest value, in units.
-            domain: At whose step values are judged.
-            baseline: What risk is held against.
+        """Work out nothing yet, of a prior and windows, and values up to `top` units.
 
         Raises:
             InvalidInput: no such baseline.
@@ -145,57 +91,40 @@ class Baselines:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
         self._tilt, self._top, self._domain = tilt, top, domain
         self._by_tilt = baseline == "members"
-        self._tables: dict[float | None, Tables] = {}
+        self._tables: dict[float | None, Table] = {}
 
-    def tables(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Tables:
+    def table(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Table:
         """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
         found = self._tables.get(epsilon)
         if found is None:
             most = 1.0 if epsilon is not None else float(self._domain.step) * self._tilt.windows.count
-            found = self._tables.setdefault(epsilon, Tables(self._tilt, left, most))
+            found = self._tables.setdefault(epsilon, Table(self._tilt, left, most))
         return found
-
-    @cached_property
-    def listed(self) -> Listed:
-        """What `area_at` looks areas up in."""
-        if self._by_tilt:
-            found = self._listed
-            return Listed(found.tilts, found.means - found.mean, found.areas)
-        return Listed(np.zeros(2), np.zeros(2), np.full(2, self.before))
-
-    @property
-    def margin(self) -> float:
-        """By how much the risk is at most more than with skewness."""
-        return np.inf if self._tilt.logs is None else MARGIN
-
-    @property
-    def nothing(self) -> float:
-        """Area of a baseline that leaves nothing open."""
-        return NOTHING * self._domain.area
-
-    @cached_property
-    def before(self) -> float:
-        """A_baseline of whom no sum is about: of the prior."""
-        return float(self._areas(np.zeros(1))[0])
 
     def areas(self, kappa: Floats, theta: Floats) -> Floats:
         """A_baseline of records with these κ and θ, of one shape, (r,): to five digits of the prior's."""
-        if not self._by_tilt:
-            return np.full(len(theta), self.before)
         found: Floats = np.interp(self.tilts(kappa, theta), self._listed.tilts, self._listed.areas[:-1])
         return found
 
     def tilts(self, kappa: Floats, theta: Floats) -> Floats:
-        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By lines
-        between listed tilts."""
-        found = np.empty(len(theta))
-        tilts_of(self._listed.tilts, self._listed.means - self._listed.mean, kappa, theta, found)
+        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By bisection,
+        and by a line between two listed tilts."""
+        tilts, turns, _ = self._listed
+        low, high = np.zeros(len(theta), dtype=np.int64), np.full(len(theta), len(tilts) - 1)
+        for _ in range(len(tilts).bit_length()):
+            middle = (low + high) // 2
+            above = tilts[middle] + kappa * turns[middle] > theta
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        start, end = tilts[low] + kappa * turns[low], tilts[high] + kappa * turns[high]
+        wide = end > start
+        part = np.clip((theta - start) / np.where(wide, end - start, 1.0), 0.0, 1.0)
+        found: Floats = tilts[low] + np.where(wide, part, 0.0) * (tilts[high] - tilts[low])
         return found
 
     def of(self, likely: Likely) -> Floats:
         """(p,) A_baseline of every record, by atoms."""
-        seen, found = likely.fit.observed, np.full(likely.known.count, self.before)
-        some = slice(0, seen.people)
+        seen, some = likely.fit.observed, slice(0, likely.fit.observed.people)
+        found = np.full(likely.known.count, self.areas(np.zeros(1), np.zeros(1))[0])  # whom no sum is about
         fit, by_formula = likely.fit, ~likely.exact[1][seen.atoms] & (likely.fit.variances[some] > STILL)
         kappa = stiffness(fit.leverage[some], fit.variances[some])
         turn = np.where(by_formula, fit.shift[some] / np.where(by_formula, fit.variances[some], 1.0), 0.0)
@@ -204,7 +133,8 @@ class Baselines:
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
         """(r,) risks that a limit is held against, by those without skewness and with it."""
-        found: Floats = np.maximum(skewed, np.minimum(without, skewed + self.margin))
+        margin = np.inf if self._tilt.logs is None else MARGIN
+        found: Floats = np.maximum(skewed, np.minimum(without, skewed + margin))
         return found
 
     def greatest(self, low: Floats, high: Floats) -> Floats:
@@ -213,8 +143,8 @@ class Baselines:
         Up to what the area can rise between two neighbours of `TILTS` and fall again: it is taken at those
         that are in between, and at the next one to either side.
         """
-        if not self._by_tilt or not len(low):
-            return np.full(len(low), self.before)
+        if not len(low):
+            return np.zeros(0)
         tilts, areas = self._listed.tilts, self._listed.areas
         first = np.maximum(np.searchsorted(tilts, low, "right") - 1, 0)
         last = np.minimum(np.searchsorted(tilts, high, "left"), len(tilts) - 1)
@@ -224,30 +154,16 @@ class Baselines:
     @cached_property
     def _listed(self) -> _Listed:
         side = np.sinh(np.linspace(0.0, np.arcsinh(STEEPEST), TILTS + 1)) / self._top
-        tilts = np.append(-side[:0:-1], side)
-        nothing = np.zeros(len(tilts), dtype=np.int64)
-        means = self._tilt.moments(nothing, nothing + self._top)(tilts).means
-        return _Listed(tilts, means, float(means[TILTS]), np.append(self._areas(tilts), 0.0))
-
-    def _areas(self, tilts: Floats) -> Floats:
-        nothing = np.zeros(len(tilts), dtype=np.int64)
-        return areas_of_rows(self._tilt.rows(nothing, nothing + self._top, tilts), self._domain)
-
-
-@dataclass(frozen=True)
-class _Held:
-    """What makes baselines."""
-
-    tilt: Tilt = field(compare=False)
-    name: tuple[object, ...]
-    """Of the tilt: windows and prior."""
-    top: int
-    domain: Domain
-    baseline: Baseline
+        tilts = np.append(-side[:0:-1], side) if self._by_tilt else np.zeros(3)  # of the prior one for all
+        low, high = np.zeros(len(tilts), dtype=np.int64), np.full(len(tilts), self._top)
+        means = self._tilt.moments(low, high)(tilts).means
+        areas = areas_of_rows(self._tilt.rows(low, high, tilts), self._domain)
+        return _Listed(tilts, means - means[len(means) // 2], np.append(areas, 0.0))
 
 
 HELD = 8
 """Baselines that are remembered: one for each column of a policy, and for its neighbours in tests."""
+_held: dict[tuple[object, ...], Baselines] = {}
 
 
 def held(tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> Baselines:
@@ -255,12 +171,12 @@ def held(tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> Baselines:
 
     They hang on nothing that is answered, so one list of areas serves every decision of a process.
     """
-    return _of(_Held(tilt, tilt.name, top, domain, baseline))
-
-
-@lru_cache(HELD)
-def _of(what: _Held) -> Baselines:
-    return Baselines(what.tilt, what.top, what.domain, what.baseline)
+    name = tilt.name, top, domain, baseline
+    found = _held.pop(name, None) or Baselines(tilt, top, domain, baseline)
+    _held[name] = found  # the last one that was asked for is the last one to go
+    for old in list(_held)[:-HELD]:
+        _held.pop(old, None)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cae_sql.inference.posterior.bell import stiffness
 from cae_sql.inference.posterior.insiders import (
+    Given,
     Measure,
     both,
     given,
+    greatest_given,
     narrowed,
-    told_tilts,
 )
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.pairs import Given, greatest_given
 from cae_sql.inference.posterior.telling import LISTED, weighed
 from cae_sql.inference.posterior.weights import Floats, Ints
 
@@ -47,7 +46,7 @@ def risk_overheard(likely: Likely, ends: Floats, measure: Measure) -> float:
 
 def _by_others(likely: Likely, column: int, ends: Floats, measure: Measure) -> float:
     """Insiders who share no combination with a record."""
-    outer = greatest_given(likely.fit, np.array([column]), ends)
+    outer = greatest_given(likely.fit, column, ends)
     alone = both(likely.fit, np.array([column]), Given(likely.fit.leverage[[column]], np.zeros(1)))
     told = Given(np.append(alone.leverage, np.repeat(outer.leverage, len(SHIFTS))),
                  np.append(alone.shift, outer.shift * SHIFTS))  # fmt: skip
@@ -65,11 +64,10 @@ def _by_sharing(likely: Likely, column: int, ends: Floats, measure: Measure) -> 
         return -np.inf
     units = _listed(low[some], high[some])
     weights = likely.telling.weights_given(column, some, units)
-    values = np.broadcast_to(units.astype(np.float64), (len(likely.fit.means), len(units)))
-    told = given(likely.fit, column, values)
+    told = given(likely.fit, column, some[:, None], units)
     inside = (units >= low[some, None]) & (units <= high[some, None])
     inside &= weights.max(axis=2) > POSSIBLE
-    each = Given(told.leverage[some][inside], told.shift[some][inside])
+    each = Given(told.leverage[inside], told.shift[inside])
     if not len(each.shift):
         return -np.inf
     each = both(likely.fit, np.full(len(each.shift), column), each)
@@ -88,6 +86,4 @@ def _bad(likely: Likely, column: int, told: Given, weights: Floats, measure: Mea
     """(r,) of one record, with each of some insiders (r,) and what residues multiply its row with (r, w)."""
     columns = np.full(len(told.shift), column)
     rows = weighed(narrowed(likely, columns, told), weights)
-    kappa = stiffness(np.clip(told.leverage, 0.0, 1.0), likely.fit.variances[columns])
-    base = measure.baselines.areas(kappa, told_tilts(likely.fit, columns, told))
-    return measure.bad(measure.left(rows), base)
+    return measure.bad(measure.left(rows), measure.bases(likely.fit, columns, told))

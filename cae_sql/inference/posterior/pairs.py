@@ -1,8 +1,11 @@
-"""All pairs of a record and an insider: the greatest that any tells, and how bad each may be at most.
+"""The greatest risk of everybody's posterior, whoever the insider is, over all pairs of record and insider.
 
-With z_i = √σ_i² R a_i, H⁻¹ = Rᵀ R, an insider j adds V_ij² / V_jj = (z_i z_j)² / V_jj to somebody's
-leverage, and shifts the mean by |V_ij| / V_jj times how far off j's value may be (`insiders`). The greatest
-of both over all j takes a product of two matrices. What each pair leaves open is looked up (`tabulated`).
+Three steps, each for what the one before leaves open:
+
+1. Leverage alone bounds what any insider tells of a record (Cauchy and Schwarz): no pair is looked at.
+2. V_ij of all pairs is a product of matrices. Pairs whose h' and δ are at the same of some levels have one
+   bound, from the table of bells (`tabulated`).
+3. Pairs of a record one by one: by the table, and those that it leaves open are measured, the worst first.
 
 Source: `mathematics.md`, 7 (insiders).
 """
@@ -11,256 +14,214 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
-from cae_sql.inference.posterior.bell import STILL, SURE
-from cae_sql.inference.posterior.likely import Fit
-from cae_sql.inference.posterior.members import area_at
-from cae_sql.inference.posterior.tabulated import State, at_point
+from cae_sql.inference.posterior.bell import STILL, SURE, stiffness
+from cae_sql.inference.posterior.insiders import SAME, Given, Measure, shared, telling
+from cae_sql.inference.posterior.likely import Fit, Flags, Likely
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.threads import alone as on_one_thread
-from cae_sql.threads import in_two
 
-Singles = NDArray[np.float32]
-
-SAME = 1e-9
-"""V_jj below which j's value was known before he said it: it tells nothing."""
-HALF_AS_LONG = 2.0**-23
-"""What rounding to floats of 32 bits may add to 1, twice."""
-HELD = 4_000_000
-"""Numbers of insiders' rows that are held at once."""
-BLOCK = 100_000
-"""Pairs that are looked at at once: what the processor holds near."""
-
+ROUNDING = 1e-7
+"""Part of the most by which ranges are taken wider than they are."""
 LEVELS = 8
-"""Into which what is added to h', and |δ|, are cut: pairs at the same levels are bounded together."""
+"""Into which √(h' − h), and |δ|, are cut: most pairs tell little. All 37,000 pairs of a day of 300 people in
+crossing groups were bounded so."""
+PAIRS = 4_000_000
+"""Of records with insiders that are held at once."""
+AT_ONCE = 4_096
+"""Pairs that are measured at once."""
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """What an insider's value makes of one record: for `insiders.narrowed`. Arrays of one shape."""
+class WithInsider:
+    """What `risks_with_insider` finds."""
 
-    leverage: Floats
-    """h'."""
-    shift: Floats
-    """δ, in units."""
+    risk: Floats
+    """(p,) the greatest with any insider and value, by `Measure`; or a bound of it where that is within what
+    was enough, and where it is not, some that is not either."""
+    pairs: int
+    """How many pairs of a record and an insider were looked at."""
 
-    def of(self, some: Ints | NDArray[np.bool_]) -> Given:
-        """The same of some."""
-        return Given(self.leverage[some], self.shift[some])
+
+def risks_with_insider(
+    likely: Likely, values: Floats, measure: Measure, enough: float, spared: Flags | None = None
+) -> WithInsider:
+    """The greatest risk of everybody's posterior by the formula, alone and whoever the insider is.
+
+    Args:
+        likely: What answers make likely.
+        values: (q, m) for each of the fit's columns the values that an insider may have, in units.
+        measure: Of a posterior.
+        enough: How bad it may be for a bound to do.
+        spared: (p,) atoms that are not looked at.
+    """
+    seen = likely.fit.observed
+    worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)
+    if spared is not None:
+        some = np.flatnonzero(~spared[seen.atoms])
+    gain, shift = bounds_of(likely.fit, values)[:, some]
+    ranges = np.stack([np.zeros(len(some)), gain]), np.stack([-shift, shift])
+    worst[some] = _of_ranges(likely, some, *ranges, measure)
+    some = some[~(worst[some] <= enough)]  # what is no number keeps nothing
+    step = max(1, PAIRS // max(seen.people, 1))
+    for first in range(0, len(some), step):
+        part = some[first : first + step]
+        worst[part] = _over_pairs(likely, part, values, measure, enough)
+    risk = np.full(likely.known.count, -np.inf)
+    risk[seen.atoms] = worst
+    return WithInsider(risk, len(some) * seen.people)
+
+
+def bounds_of(fit: Fit, values: Floats) -> Floats:
+    """(2, a) each of somebody: bounds of h' − h and of |δ| over all insiders and values (q, m).
+
+    V_ij is a product of two vectors of lengths √h_i and √h_j: at most √(h_i h_j), and 0 for j of another
+    component. So an insider adds at most h_i h_j / (1 − h_j) to h', and shifts by at most σ_i √(h_i h_j) /
+    (1 − h_j) times how far off j's value may be, in terms of σ_j.
+    """
+    some = slice(0, fit.observed.people)
+    variances, labels = fit.variances[some], fit.observed.components[some]
+    h = np.where(variances > STILL, fit.leverage[some], 0.0)
+    left, deviation = np.maximum(1.0 - h, SAME), np.sqrt(np.maximum(variances, STILL))
+    away = np.abs(values[some] - fit.means[some, None]).max(axis=1, initial=0.0) / deviation
+    gain, shift = np.zeros((2, int(labels.max(initial=-1)) + 1))
+    np.maximum.at(gain, labels, h / left)
+    np.maximum.at(shift, labels, np.sqrt(h) / left * away)
+    told = np.minimum(h * gain[labels], 1.0 - fit.leverage[some])
+    return np.stack([told, np.sqrt(variances * h) * shift[labels]]) * (1.0 + ROUNDING)
+
+
+def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, measure: Measure) -> Floats:
+    """(r,) bounds of how bad some columns are, with all gains of h' and all δ between two, (2, r) each.
+
+    What is left is the least of all cells with such a bell. The area of the baseline is at most
+    `Baselines.greatest` between the tilts at the ends of κ and δ.
+    """
+    fit, seen, variance = likely.fit, likely.fit.observed, likely.fit.variances[columns]
+    table = measure.table
+    moving, slope, theta = variance > STILL, fit.slope[columns], fit.theta[columns]
+    h = np.clip(fit.leverage[columns] + gains, 0.0, 1.0)
+    kappas, rest = stiffness(h, variance), np.maximum(1.0 - h, SURE)
+    turns = np.where(moving, shifts, 0.0) / np.where(moving, variance, 1.0)
+    steep, push = theta + kappas * (fit.means[columns] - table.centre), turns[:, None] / rest
+    low = steep.min(axis=0) + push.min(axis=(0, 1)) + np.minimum(slope, 0.0)
+    high = steep.max(axis=0) + push.max(axis=(0, 1)) + np.maximum(slope, 0.0)
+    left = table.least_of_ranges(seen.low[columns], seen.high[columns], np.stack([low, high]), kappas)
+    skew = slope * rest[0]
+    ends = theta + turns[0] + np.minimum(skew, 0.0), theta + turns[1] + np.maximum(skew, 0.0)
+    tilts = [np.stack([measure.baselines.tilts(kappa, end) for kappa in kappas]) for end in ends]
+    return measure.bad(left, measure.baselines.greatest(tilts[0].min(axis=0), tilts[1].max(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
-class _Telling:
-    """What insiders' values tell. Shapes: a columns of somebody."""
+class Pairs:
+    """All pairs of some records and insiders. Shapes: r records; s insiders, the last of whom is nobody; m
+    values."""
 
-    part: Floats
-    """(a,) 1 / √V_jj; 0 of whom nothing is told."""
-    apart: Floats
-    """(a,) how far off j's value may be, in terms of σ_j √V_jj."""
+    between: Floats
+    """(s, r) V_ij / σ_j; 0 of a record with itself, and with nobody."""
+    gains: Floats
+    """(s,) σ_j² / V_jj: times the square of `between` it is what is added to h'."""
+    shifts: Floats
+    """(s, m) (u − μ_j) / V_jj: times `between` and σ_i it is δ."""
+    deviation: Floats
+    """(r,) σ_i."""
+    most: Floats
+    """(2, r) the greatest h' − h and |δ|, or some more."""
 
     @classmethod
-    def of(cls, fit: Fit, values: Floats) -> _Telling:
-        count = fit.observed.people
-        left, variances = 1.0 - fit.leverage[:count], fit.variances[:count]
-        telling = (left > SAME) & (variances > STILL)
-        part = np.where(telling, 1.0 / np.sqrt(np.where(telling, left, 1.0)), 0.0)
-        deviation = np.sqrt(np.where(telling, variances, 1.0))
-        away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0)
-        return cls(part, part * away / deviation)
+    def of(cls, fit: Fit, columns: Ints, values: Floats) -> Pairs:
+        """Of records of some columns (r,), whoever the insider, and whatever value he has (q, m)."""
+        people, deviation = fit.observed.people, np.sqrt(fit.variances[columns])
+        part = np.append(telling(fit)[:people], 0.0)
+        gains = part * np.append(fit.variances[:people], 0.0)
+        shifts = part[:, None] * np.pad(values[:people] - fit.means[:people, None], ((0, 1), (0, 0)))
+        between = np.zeros((people + 1, len(columns)))
+        np.multiply(shared(fit, columns)[:people], deviation, out=between[:people])
+        by_themselves = np.flatnonzero(fit.observed.sizes[columns] == 1)
+        between[columns[by_themselves], by_themselves] = 0.0
+        size = np.abs(between)
+        gain = (size * np.sqrt(gains)[:, None]).max(axis=0) ** 2
+        shift = deviation * (size * np.abs(shifts).max(axis=1, initial=0.0)[:, None]).max(axis=0)
+        most = np.stack([np.minimum(gain, 1.0 - fit.leverage[columns]), shift])
+        return cls(between, gains, shifts, deviation, np.maximum(most, 0.0) * (1.0 + ROUNDING))
 
+    def levels(self) -> tuple[NDArray[np.uint8], Flags]:
+        """(s, r, m) at which level each pair is, and (r, 2 LEVELS²) at which ones a record has pairs."""
+        scale = np.zeros_like(self.most)
+        some = self.most > 0
+        scale[some] = LEVELS / self.most[some]
+        scale[0] = np.sqrt(LEVELS * scale[0])
+        scale[1] *= self.deviation
+        levels = np.empty((*self.between.shape, self.shifts.shape[1]), dtype=np.uint8)
+        marks = np.zeros((len(self.deviation), 2 * LEVELS**2), dtype=np.bool_)
+        levels_of(self.between, np.sqrt(self.gains), self.shifts, scale, levels, marks)
+        return levels, marks
 
-def greatest_given(fit: Fit, columns: Ints, values: Floats, among: Ints | None = None) -> Given:
-    """(r,) each of some columns: the greatest h' and the greatest |δ| over some insiders and values (q, m).
+    def ranges(self, who: Ints, level: Ints) -> tuple[Floats, Floats]:
+        """(2, n) between which h' − h, and δ, of some records' pairs are that are at some levels, (n,)."""
+        row, place = np.divmod(level, 2 * LEVELS)
+        around = np.array([[-ROUNDING], [ROUNDING]])  # which level a number is at is rounded
+        gains = (np.stack([row, row + 1]) / LEVELS) ** 2 + around
+        shifts = np.stack([place - LEVELS, place - LEVELS + 1]) / LEVELS + around
+        return np.maximum(gains, 0.0) * self.most[0, who], shifts * self.most[1, who]
 
-    As `insiders.given` has them pair by pair, but the two may be of different insiders. In floats of 32 bits,
-    which take half the time, and greater by as much as these may be off.
-
-    Args:
-        fit: Means, variances and leverage.
-        columns: (r,) whose.
-        values: What insiders may have.
-        among: Columns of the insiders; by default of everybody.
-    """
-    found, telling = np.zeros((2, len(columns))), _Telling.of(fit, values)
-    seen, height = fit.observed, len(fit.factor.root)
-    insiders = np.arange(seen.people) if among is None else among
-    people, place = len(insiders), np.full(len(seen.sizes), -1)
-    place[insiders] = np.arange(people)
-    wide = max(1, HELD // max(height, 1))
-    step = max(1, BLOCK // max(min(people, wide), 1))
-    mine, longest = np.empty((height, len(columns)), dtype=np.float32), 0.0
-    off, own = np.empty(len(columns)), np.where(seen.sizes[columns] == 1, place[columns], -1)
-
-    def images(some: Ints) -> Floats:
-        """(k, s) what a_i H⁻¹ a_j is a product of two of."""
-        held: Floats = fit.factor.root @ seen.matrix[:, some].toarray()
-        return held
-
-    def compare(begin: int, told: Singles, far: Singles, start: int, end: int) -> None:
-        for first in range(start, end, step):
-            each = slice(first, min(first + step, end))
-            # |V_ij| / √V_jj but for σ_i
-            greatest_of(mine[:, each].T @ told, far, own[each] - begin, found[0, each], found[1, each])
-
-    with on_one_thread():
-        for first in range(0, len(columns), wide):
-            held = images(columns[first : first + wide])
-            mine[:, first : first + wide] = held
-            off[first : first + wide] = np.sqrt((held**2).sum(axis=0))
-        for start in range(0, people, wide):
-            block = insiders[start : start + wide]
-            told = images(block) * (np.sqrt(fit.variances[block]) * telling.part[block])
-            longest = max(longest, float((told**2).sum(axis=0).max(initial=0.0)))
-            work = partial(compare, start, told.astype(np.float32), telling.apart[block].astype(np.float32))
-            in_two(work, len(columns), told.shape[1])
-    off *= (height + 4) * HALF_AS_LONG * np.sqrt(longest)
-    between, shift = found[0] + off, found[1] + 2 * off * telling.apart.max(initial=0.0)
-    gain = np.minimum(fit.variances[columns] * between**2, 1.0 - fit.leverage[columns])
-    return Given(fit.leverage[columns] + gain, fit.variances[columns] * shift + np.abs(fit.shift[columns]))
-
-
-@compiled(error_model="numpy", fastmath={"nnan", "nsz", "contract", "reassoc"})
-def greatest_of(between: Singles, far: Singles, own: Ints, greatest: Floats, furthest: Floats) -> None:
-    """Of each row the greatest number, and the greatest times how far, but at its own place, if it is less.
-
-    Args:
-        between: (r, s)
-        far: (s,)
-        own: (r,) places that are left out; those outside are none.
-        greatest: (r,) raised to what is found.
-        furthest: (r,) likewise.
-    """
-    for i in range(len(between)):
-        if 0 <= own[i] < len(far):
-            between[i, own[i]] = 0.0
-        most, most_far = np.float32(greatest[i]), np.float32(furthest[i])
-        for j in range(len(far)):
-            each = abs(between[i, j])
-            most = max(most, each)
-            most_far = max(most_far, each * far[j])
-        greatest[i], furthest[i] = most, most_far
+    def given(self, who: int, leverage: float, by: Ints, value: Ints) -> Given:
+        """(n,) what some insiders with some values make of one record, of leverage h."""
+        between = self.between[by, who]
+        gain = np.clip(between**2 * self.gains[by], 0.0, 1.0 - leverage)
+        return Given(leverage + gain, self.deviation[who] * between * self.shifts[by, value])
 
 
 @compiled()
-def levels_of_pairs(
-    told_of: Floats,
-    mine: Floats,
-    own: Ints,
-    theirs: Floats,
-    marks: NDArray[np.bool_],
-    rows: Ints,
-    found: Ints,
-) -> int:
-    """Mark which levels of h' and δ pairs are at; or list those whose levels are marked, and count them.
-
-    Levels of what is added to h' are of its square root, since most pairs tell little; those of δ count from
-    `LEVELS`, upwards where it is not negative.
-
-    Args:
-        told_of: (s, r) V_ij / (σ_i σ_j).
-        mine: (r, 2) factors of each record: with `told_of` and the insider's they make levels of h' and δ.
-        own: (r,) which insider is the record itself; −1: none.
-        theirs: (s, 1 + m) factors of each insider: for h', and for δ with each value.
-        marks: (r, LEVELS, 2 LEVELS)
-        rows: Places of the records that are looked at.
-        found: (n, 3) where places of records, insiders and values go, as far as there is room; (1, 0):
-            nothing is listed, and levels are marked.
-    """
-    count, mark = 0, found.shape[1] == 0
-    for j in range(len(told_of)):
-        for i in rows:
-            if own[i] == j:
-                continue
-            told = told_of[j, i]
-            level = min(int(abs(told) * mine[i, 0] * theirs[j, 0]), LEVELS - 1)
-            for k in range(1, theirs.shape[1]):
-                part = told * mine[i, 1] * theirs[j, k]
-                place = LEVELS + min(int(part), LEVELS - 1)
-                if part < 0:
-                    place = LEVELS - 1 - min(int(-part), LEVELS - 1)
-                if mark:
-                    marks[i, level, place] = True
-                elif marks[i, level, place]:
-                    if count < len(found):
-                        found[count, 0], found[count, 1], found[count, 2] = i, j, k - 1
-                    count += 1
-    return count
-
-
-@compiled()
-def bounds_of_pairs(
-    keys: Ints,
-    values: Floats,
-    state: State,
-    step: Floats,
-    boxes: Ints,
-    who: Ints,
-    by: Ints,
-    value: Ints,
-    between: Floats,
-    mine: Floats,
-    theirs: Floats,
-    away: Floats,
-    tilts: Floats,
-    turns: Floats,
-    areas: Floats,
-    rules: Floats,
-    found: Floats,
+def levels_of(
+    between: Floats, gains: Floats, shifts: Floats, scale: Floats, levels: NDArray[np.uint8], marks: Flags
 ) -> None:
-    """How bad records' posteriors are at most with an insider and a value, where `found` is no number.
+    """Levels of √(h' − h) count in `2 LEVELS`; those of δ from `LEVELS`, upwards where it is not negative."""
+    for j in range(len(between)):
+        for i in range(between.shape[1]):
+            row = min(int(abs(between[j, i]) * scale[0, i] * gains[j]), LEVELS - 1)
+            for k in range(shifts.shape[1]):
+                place = math.floor(between[j, i] * scale[1, i] * shifts[j, k])
+                level = row * 2 * LEVELS + min(max(place, -LEVELS), LEVELS - 1) + LEVELS
+                levels[j, i, k] = level
+                marks[i, level] = True
 
-    Args:
-        keys: As the other arrays up to `step` of `tabulated.at_point`.
-        values: ...
-        state: ...
-        step: ...
-        boxes: (r,) number of each record's box.
-        who: (n,) places of records, of each pair.
-        by: (n,) of insiders.
-        value: (n,) of their values.
-        between: (n,) V_ij.
-        mine: (r, 5) leverage, variance, mean, tilt and slope of each record.
-        theirs: (s, 2) of each insider V_jj, or 0 of whom nothing is told, and the deviation.
-        away: (s, m) how far each value is from what is expected.
-        tilts: As the other two `members.Listed`.
-        turns: ...
-        areas: ...
-        rules: The domain's centre; by how much more the risk is at most than with skewness; below which area
-            a baseline leaves nothing; whether it is entropies that are looked up.
-        found: (n,) which is written to.
-    """
-    centre, margin, nothing, of_entropy = rules[0], rules[1], rules[2], rules[3] > 0
-    for pair in range(len(found)):
-        if not math.isnan(found[pair]):
-            continue
-        i, j = who[pair], by[pair]
-        h, variance, mean, theta, slope = mine[i, 0], mine[i, 1], mine[i, 2], mine[i, 3], mine[i, 4]
-        moving, left, deviation = variance > STILL, theirs[j, 0], math.sqrt(variance)
-        ratio = between[pair] / left if left > 0 else 0.0
-        told = min(h + min(max(ratio * between[pair], 0.0), 1.0 - h), 1.0)
-        rest = max(1.0 - told, SURE)
-        kappa = told / (rest * variance) if moving else 0.0
-        shift = deviation / theirs[j, 1] * ratio * away[j, value[pair]] if moving else 0.0
-        plain, skewed = 0.0, 0.0
-        for form in range(2):
-            total = shift + (slope * variance * (1.0 - told) if form == 1 else 0.0)
-            steep = theta + kappa * (mean - centre)
-            if kappa > 0:
-                steep += total / (rest * variance)
-            least = at_point(keys, values, state, step, boxes[i], steep, kappa)
-            bad = -least
-            if not of_entropy:
-                base = area_at(tilts, turns, areas, kappa, theta + total / variance if moving else theta)
-                bad = 1.0 - least / base if base > nothing else 1.0
-            if form == 0:
-                plain = bad
-            skewed = bad
-            if slope == 0.0:
-                break
-        if not (math.isnan(plain) or math.isnan(skewed)):
-            found[pair] = max(skewed, min(plain, skewed + margin))
+
+def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure, enough: float) -> Floats:
+    """(r,) of some columns what is enough for all insiders and values, or more than enough for one."""
+    pairs, worst = Pairs.of(likely.fit, columns, values), np.full(len(columns), -np.inf)
+    if not np.isfinite(pairs.most).all():
+        return np.full(len(columns), np.nan)
+    levels, marks = pairs.levels()
+    who, level = np.nonzero(marks)
+    bad = _of_ranges(likely, columns[who], *pairs.ranges(who, level), measure)
+    within = bad <= enough
+    np.maximum.at(worst, who[within], bad[within])
+    marks[who[within], level[within]] = False
+    for place in np.flatnonzero(marks.any(axis=1)).tolist():
+        by, value = np.nonzero(marks[place][levels[:, place]])
+        told = pairs.given(place, float(likely.fit.leverage[columns[place]]), by, value)
+        worst[place] = _measured(likely, int(columns[place]), told, measure, enough, worst[place])
+    return worst
+
+
+def _measured(
+    likely: Likely, column: int, told: Given, measure: Measure, enough: float, settled: float
+) -> float:
+    """Of a record of a column with some pairs (r,), one that is more than enough, or a bound of all that is;
+    `settled` is the greatest bound of the other pairs."""
+    _, once = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
+    told, alike = told.of(once), np.full(len(once), column)
+    bounds = measure.of_pairs(likely, alike, told, measure.table.least)
+    within = bounds <= enough
+    most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
+    open_, first, count = open_[np.argsort(-bounds[open_], kind="stable")], 0, 8
+    while first < len(open_) and most <= enough:
+        some = open_[first : first + count]
+        most = float(np.maximum(most, measure.of_pairs(likely, alike[some], told.of(some)).max()))
+        first, count = first + count, min(2 * count, AT_ONCE)
+    return most

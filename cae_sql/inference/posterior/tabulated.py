@@ -30,237 +30,119 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cae_sql.compiled import as_int64, compiled
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.bell import Bells, rows_of
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
-STEPS = ((0.12, 0.1), (0.06, 0.05))
-"""How wide cells of the coarse and the fine table are: y in terms of 1 / √f, and f as a part of it. With a
-fine one of 0.03 and 0.025 more was measured than it spared: on the day of wages of 1988 18 s and not 9."""
+STEPS = 0.06, 0.05
+"""How wide cells are: y in terms of 1 / √f, and f as a part of it. With 0.03 and 0.025 more was measured than
+it spared: on the day of wages of 1988 18 s and not 9."""
 SOFT = 1.0
 """κ times the domain's width squared that is next to nothing: there cells are as wide as at 0."""
 OUTSIDE = 1e-5
 """τ. It costs 0.03 % of the widest area; with less B is wider, and c less."""
 FINEST = 2.0**-30
-"""Part of the most that may be left, by whole multiples of which it is kept."""
+"""Part of the most that may be left, by whole multiples of which it is kept: last bits hang on what is
+measured beside it."""
 ENTRIES = 4_000_000
 """Probabilities that are held at once."""
 MOST = 1_000_000
 """Cells that are kept in a table; then it begins anew."""
-FIRST = 1 << 12
-"""Slots of an empty table: a power of 2."""
 LITTLE = 64
 """Cells of a range that are looked up. Of a wider one nothing is said."""
 BOXES, ROWS, PLACES = 1 << 18, 1 << 16, 1 << 27
 """Numbers of boxes and of cells along f, and of cells along y to either side, that a name has room for."""
-LOG_2, TINY = math.log(2.0), 1e-9
-ODD = np.int64(-7046029254386353131)
-"""2⁶⁴ times the golden ratio, as a signed number: names times it are spread over all slots."""
-
-State = NDArray[np.int64]
-
-
-@compiled()
-def _slot(keys: Ints, values: Floats, state: State, box: int, row: float, place: float) -> int:
-    """Where a cell is; a missing one is given a slot, with values that are no numbers. −1: no room."""
-    key = (np.int64(box) * ROWS + np.int64(row)) * (2 * PLACES) + np.int64(place) + PLACES
-    mask = len(keys) - 1
-    at = as_int64(((key * ODD) >> 20) & mask)
-    while keys[at] != key:
-        if keys[at] == -1:
-            if 2 * state[0] >= len(keys):
-                state[1] += 1
-                return -1
-            keys[at] = key
-            state[0] += 1
-            break
-        at = as_int64((at + 1) & mask)
-    if math.isnan(values[at, 0]):
-        state[1] += 1
-    return at
-
-
-@compiled()
-def _along(step: Floats, row: float) -> float:
-    """How many cells there are along y to a unit: as many in all rows where f is less than twice as much."""
-    octave = math.floor(row * step[3] / LOG_2 + TINY)
-    return float(math.sqrt(step[0] * 2.0 ** (octave + 0.5)) / step[1])
-
-
-@compiled()
-def at_point(
-    keys: Ints, values: Floats, state: State, step: Floats, box: int, slope: float, kappa: float
-) -> float:
-    """What a bell leaves at least: 0 where nothing is said, NaN where its cell is not worked out yet.
-
-    Args:
-        keys: (c,) names of cells, −1 of empty slots.
-        values: (c, 4) of the corners of each.
-        state: Slots that are taken, and how often a cell was missing.
-        step: What is soft, the steps along y and f, and log (1 + the latter).
-        box: Number of the box.
-        slope: s of the bell.
-        kappa: Its stiffness.
-    """
-    soft, up, rate = step[0], step[2], step[3]
-    firm = kappa + soft
-    row = math.floor(math.log(firm / soft) / rate)
-    if not (0 <= row < ROWS):
-        return 0.0
-    first = soft * math.exp(row * rate)
-    place = slope / firm * _along(step, row)
-    if not abs(place) < PLACES:
-        return 0.0
-    left = math.floor(place)
-    at = _slot(keys, values, state, box, row, left)
-    if at < 0:
-        return math.nan
-    a = place - left
-    b = min(max((firm - first) / (first * up), 0.0), 1.0)
-    low = (1.0 - a) * values[at, 0] + a * values[at, 1]
-    high = (1.0 - a) * values[at, 2] + a * values[at, 3]
-    return float((1.0 - b) * low + b * high)
-
-
-@compiled()
-def least_of_points(
-    keys: Ints,
-    values: Floats,
-    state: State,
-    step: Floats,
-    box: Ints,
-    slope: Floats,
-    kappa: Floats,
-    found: Floats,
-) -> None:
-    """`at_point` of many bells, (r,) each, where `found` is no number."""
-    for i in range(len(found)):
-        if math.isnan(found[i]):
-            found[i] = at_point(keys, values, state, step, box[i], slope[i], kappa[i])
-
-
-@compiled()
-def least_of_ranges(
-    keys: Ints,
-    values: Floats,
-    state: State,
-    step: Floats,
-    box: Ints,
-    slopes: Floats,
-    kappas: Floats,
-    found: Floats,
-) -> None:
-    """What any bell of a range leaves at least, where `found` is no number: slopes and stiffnesses (2, r)."""
-    soft, rate = step[0], step[3]
-    for i in range(len(found)):
-        if not math.isnan(found[i]):
-            continue
-        soft_end, firm_end = kappas[0, i] + soft, kappas[1, i] + soft
-        first = math.floor(math.log(soft_end / soft) / rate)
-        last = math.floor(math.log(firm_end / soft) / rate)
-        if not (0 <= first <= last < ROWS) or last - first >= LITTLE:
-            found[i] = 0.0
-            continue
-        low = min(slopes[0, i] / soft_end, slopes[0, i] / firm_end)
-        high = max(slopes[1, i] / soft_end, slopes[1, i] / firm_end)
-        least, cells = math.inf, 0
-        for row in range(first, last + 1):
-            part = _along(step, row)
-            if not (abs(low * part) < PLACES and abs(high * part) < PLACES):
-                cells = LITTLE + 1
-                break
-            start, end = math.floor(low * part), math.floor(high * part)
-            cells += end - start + 1
-            if cells > LITTLE:
-                break
-            for place in range(start, end + 1):
-                at = _slot(keys, values, state, box[i], row, place)
-                if at < 0:
-                    least = math.nan
-                else:
-                    for corner in range(4):
-                        value = values[at, corner]
-                        # once a cell is missing, the others say nothing of the least
-                        if value < least or math.isnan(value):
-                            least = value
-        found[i] = 0.0 if cells > LITTLE else least
-
-
-@compiled()
-def _moved(keys: Ints, values: Floats, into: Ints, all_of_them: Floats) -> None:
-    """All cells in a larger table."""
-    mask = len(into) - 1
-    for i in range(len(keys)):
-        if keys[i] != -1:
-            at = ((keys[i] * ODD) >> 20) & mask
-            while into[at] != -1:
-                at = (at + 1) & mask
-            into[at] = keys[i]
-            all_of_them[at] = values[i]
+TINY = 1e-9
 
 
 class Table:
-    """Cells of one width, for one prior, domain and measure."""
+    """Cells for one prior, domain and measure."""
 
-    def __init__(self, tilt: Tilt, left: Callable[[Floats], Floats], most: float, step: tuple[float, float]):
+    def __init__(
+        self,
+        tilt: Tilt,
+        left: Callable[[Floats], Floats],
+        most: float,
+        steps: tuple[float, float] = STEPS,
+    ) -> None:
         """Nothing is worked out yet.
 
         Args:
             tilt: Prior and windows.
             left: (r,) what rows (r, w) leave open: concave in the probabilities, and never negative.
             most: What ε goes up to, where that is an area; 1 of an entropy.
-            step: As `STEPS`.
+            steps: As `STEPS`.
         """
         self._tilt, self._left = tilt, left
         width = float(tilt.windows.width * tilt.windows.count)
         self.centre = width / 2
         """c."""
-        self.step = np.array([SOFT / width**2, *step, math.log1p(step[1])])
-        """What is soft, the steps, and the logarithm of what the second makes of 1."""
+        self._soft, (self._along_y, self._along_f) = SOFT / width**2, steps
+        self._rate = math.log1p(self._along_f)
         share = -(OUTSIDE * math.log2(OUTSIDE) + (1 - OUTSIDE) * math.log2(1 - OUTSIDE))
         self._finest = most * FINEST
         self._off = most * (OUTSIDE * math.log2(max(tilt.windows.count, 2)) + share)
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # gates of one process share the table
         self._empty()
 
     def _empty(self) -> None:
         self._boxes: dict[tuple[int, int], int] = {}
-        self._keys, self._values = np.full(FIRST, -1), np.full((FIRST, 4), np.nan)
-        self._state = np.zeros(2, dtype=np.int64)
-        self._nodes: dict[tuple[int, int, int, int], float] = {}
+        # in order, with a last one that is no cell's
+        self._keys, self._values = np.array([np.iinfo(np.int64).max]), np.zeros((1, 4))
 
-    def look(self, kernel: Callable[..., None], low: Ints, high: Ints, *arguments: Any) -> None:
-        """Run a kernel with the table, and again until no cell that it looks up is missing.
+    def least(self, bells: Bells) -> Floats:
+        """(r,) lower bounds of what bells leave; 0 where nothing is said."""
+        slope, firm = bells.theta + bells.kappa * (bells.middle - self.centre), bells.kappa + self._soft
+        row = np.floor(np.log(firm / self._soft) / self._rate)
+        place = slope / firm * self._cells_to_a_unit(row)
+        some = np.flatnonzero((row >= 0) & (row < ROWS) & (np.abs(place) < PLACES))
+        row, place = row[some], place[some]
+        first = self._soft * np.exp(row * self._rate)
+        with self._lock:
+            boxes = self._numbered(bells.low[some], bells.high[some])
+            y0_f0, y1_f0, y0_f1, y1_f1 = self._corners(boxes, row, np.floor(place)).T
+        a = place - np.floor(place)
+        b = np.clip((firm[some] - first) / (first * self._along_f), 0.0, 1.0)
+        found = np.zeros(len(firm))
+        found[some] = (1 - b) * ((1 - a) * y0_f0 + a * y1_f0) + b * ((1 - a) * y0_f1 + a * y1_f1)
+        return found
 
-        Args:
-            kernel: Called with keys, values, state and steps of this table, the numbers of boxes, then the
-                arguments. What it finds is no number where a cell was missing.
-            low: (r,) least unit of each box.
-            high: (r,) greatest.
-            arguments: Of the kernel, besides.
-        """
-        with self._lock:  # gates of one process share the table
-            if self._state[0] > MOST:
-                self._empty()
-            boxes = self._numbered(low, high)
-            while True:
-                self._state[1] = 0
-                kernel(self._keys, self._values, self._state, self.step, boxes, *arguments)
-                if not self._state[1]:
-                    return
-                self._fill()
-                if 4 * self._state[0] >= len(self._keys):
-                    self._widen()
+    def least_of_ranges(self, low: Ints, high: Ints, slopes: Floats, kappas: Floats) -> Floats:
+        """(r,) the same of all bells over a box (r,) of slopes s and stiffnesses between two, (2, r) each."""
+        found, firm = np.zeros(len(low)), kappas + self._soft
+        first, last = np.floor(np.log(firm / self._soft) / self._rate)
+        start, end = (slopes[0] / firm).min(axis=0), (slopes[1] / firm).max(axis=0)
+        some = np.flatnonzero((first >= 0) & (first <= last) & (last < ROWS) & (last - first < LITTLE))
+        # (n,) each range at each of its cells along f; then (c,) at each of its cells
+        who, row = _each(some, first[some], last[some])
+        many = self._cells_to_a_unit(row)
+        start, end = np.floor(start[who] * many), np.floor(end[who] * many)
+        inside = (start > -PLACES) & (start <= end) & (end < PLACES)
+        count = np.where(inside, end - start + 1, np.inf)
+        narrow = np.bincount(who, count, len(found))[who] <= LITTLE
+        at, place = _each(np.flatnonzero(narrow), start[narrow], end[narrow])
+        if not len(at):
+            return found
+        with self._lock:
+            corners = self._corners(self._numbered(low, high)[who[at]], row[at], place)
+        begin = np.flatnonzero(np.diff(who[at], prepend=-1))
+        found[who[at][begin]] = np.minimum.reduceat(corners.min(axis=1), begin)
+        return found
+
+    def _cells_to_a_unit(self, row: Floats) -> Floats:
+        """(r,) along y: as many in all rows where f is less than twice as much."""
+        octave = np.floor(row * self._rate / math.log(2.0) + TINY)
+        found: Floats = np.sqrt(self._soft * 2.0 ** (octave + 0.5)) / self._along_y
+        return found
 
     def _numbered(self, low: Ints, high: Ints) -> Ints:
         """(r,) numbers of boxes."""
+        if len(self._keys) > MOST:
+            self._empty()
         least, mine = np.unique(low, return_inverse=True)
         most, theirs = np.unique(high, return_inverse=True)
         # places in two lists: units may be too many for both ends to have room in one number
@@ -274,64 +156,38 @@ class Table:
         found: Ints = np.array(numbers, dtype=np.int64)[which.reshape(-1)]
         return found
 
-    def _widen(self) -> None:
-        keys, values = np.full(4 * len(self._keys), -1), np.full((4 * len(self._keys), 4), np.nan)
-        _moved(self._keys, self._values, keys, values)
-        self._keys, self._values = keys, values
-
-    def least(self, bells: Bells) -> Floats:
-        """(r,) lower bounds of what bells leave."""
-        found = np.full(len(bells.kappa), np.nan)
-        slope = bells.theta + bells.kappa * (bells.middle - self.centre)
-        self.look(least_of_points, bells.low, bells.high, slope, bells.kappa, found)
-        return found
-
-    def _fill(self) -> None:
-        """Work out the cells that have a slot and no values."""
-        slots = np.flatnonzero((self._keys != -1) & np.isnan(self._values[:, 0]))
-        step = max(1, ENTRIES // (4 * self._tilt.windows.count))
-        for first in range(0, len(slots), step):
-            some = slots[first : first + step]
-            self._values[some] = self._worked_out(self._keys[some])
+    def _corners(self, boxes: Ints, row: Floats, place: Floats) -> Floats:
+        """(r, 4) of cells; those that are new are worked out."""
+        keys = (boxes * ROWS + row.astype(np.int64)) * (2 * PLACES) + place.astype(np.int64) + PLACES
+        at = np.searchsorted(self._keys, keys)
+        fresh = np.unique(keys[self._keys[at] != keys])
+        if len(fresh):
+            step = max(1, ENTRIES // (4 * self._tilt.windows.count))
+            parts = [self._worked_out(fresh[first : first + step]) for first in range(0, len(fresh), step)]
+            names = np.append(self._keys, fresh)
+            order = np.argsort(names)
+            self._keys, self._values = names[order], np.concatenate([self._values, *parts])[order]
+            at = np.searchsorted(self._keys, keys)
+        return self._values[at]
 
     def _worked_out(self, keys: Ints) -> Floats:
-        """(c, 4) of the corners of cells, each times c."""
+        """(c, 4) of the corners of cells, each times c: y₀ f₀, y₁ f₀, y₀ f₁, y₁ f₁."""
         place, rest = keys % (2 * PLACES) - PLACES, keys // (2 * PLACES)
         row, box = rest % ROWS, rest // ROWS
         ends = np.array(list(self._boxes), dtype=np.int64).reshape(-1, 2)[box]
-        soft, _, _, rate = self.step
-        places = np.array([_along(self.step, each) for each in row.tolist()])
-        # to the last bit what the next row starts with: whichever of two cells is first measures their corner
-        firm = soft * np.exp(np.stack([row, row + 1]) * rate)
-        # (4, c): y₀ f₀, y₁ f₀, y₀ f₁, y₁ f₁
-        y = np.stack([place, place + 1]) / places
-        slopes, kappas = (y[None] * firm[:, None]).reshape(4, -1), np.repeat(firm - soft, 2, axis=0)
+        # to the last bit what the next row starts with
+        firm = self._soft * np.exp(np.stack([row, row + 1]) * self._rate)
+        y = np.stack([place, place + 1]) / self._cells_to_a_unit(row.astype(np.float64))
+        slopes, kappas = (y[None] * firm[:, None]).reshape(4, -1), np.repeat(firm - self._soft, 2, axis=0)
         kappas[:2, row == 0] = 0.0
-        rows = np.stack([self._rows(ends, *each) for each in zip(slopes, kappas, strict=True)])
-        left = np.empty((4, len(keys)))
-        for corner in range(4):
-            left[corner] = self._measured(box, row, place, corner, rows[corner])
-        found: Floats = (np.maximum(left - self._off, 0.0) * self._shares(rows, slopes, kappas)).T
+        middle = np.full(4 * len(keys), self.centre)
+        low, high = np.tile(ends, (4, 1)).T
+        rows = rows_of(self._tilt, low, high, slopes.ravel(), middle, kappas.ravel())
+        # down, by next to nothing
+        left = (np.floor(self._left(rows) / self._finest) * self._finest).reshape(4, -1)
+        shares = self._shares(rows.reshape(4, len(keys), -1), slopes, kappas)
+        found: Floats = (np.maximum(left - self._off, 0.0) * shares).T
         return found
-
-    def _rows(self, ends: Ints, slope: Floats, kappa: Floats) -> Floats:
-        """(c, w) bells by their slope at the centre."""
-        return rows_of(self._tilt, ends[:, 0], ends[:, 1], slope, np.full(len(slope), self.centre), kappa)
-
-    def _measured(self, box: Ints, row: Ints, place: Ints, corner: int, rows: Floats) -> Floats:
-        """(c,) what the bells at one corner leave: neighbours share them."""
-        high, side = divmod(corner, 2)
-        octave = np.floor(row * self.step[3] / LOG_2 + TINY).astype(np.int64)
-        names = list(
-            zip(box.tolist(), (row + high).tolist(), octave.tolist(), (place + side).tolist(), strict=True)
-        )
-        fresh = [at for at, name in enumerate(names) if name not in self._nodes]
-        once = list({names[at]: at for at in fresh}.values())
-        if once:
-            # down, by next to nothing: the last bits hang on what is measured beside it
-            left = np.floor(self._left(rows[once]) / self._finest) * self._finest
-            self._nodes.update({names[at]: float(each) for at, each in zip(once, left, strict=True)})
-        return np.array([self._nodes[name] for name in names])
 
     def _shares(self, rows: Floats, slopes: Floats, kappas: Floats) -> Floats:
         """(c,) c of cells, by the rows at their corners, (4, c, w)."""
@@ -360,9 +216,8 @@ class Table:
         return np.where(np.isnan(found), 0.0, found)
 
 
-class Tables:
-    """The coarse and the fine one of one prior, domain and measure."""
-
-    def __init__(self, tilt: Tilt, left: Callable[[Floats], Floats], most: float) -> None:
-        """As `Table`."""
-        self.coarse, self.fine = (Table(tilt, left, most, step) for step in STEPS)
+def _each(names: Ints, first: Floats, last: Floats) -> tuple[Ints, Floats]:
+    """(n,) each name once for every whole number from its first to its last, (r,) each, and these numbers."""
+    count = (last - first + 1).astype(np.int64)
+    begin = np.cumsum(count) - count
+    return np.repeat(names, count), np.repeat(first - begin, count) + np.arange(count.sum())

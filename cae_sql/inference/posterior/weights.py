@@ -16,6 +16,7 @@ from cae_sql.errors import OutOfTime
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MOST_PAIRS = 30_000_000
 """Products that are formed for one convolution, at most."""
@@ -45,6 +46,10 @@ class Weighted:
     def span(self) -> int:
         """Greatest minus least position."""
         return int(self.positions[-1] - self.positions[0])
+
+    def part(self, first: int, last: int) -> Weighted:
+        """The positions from one place to before another."""
+        return Weighted(self.positions[first:last], self.weights[first:last], self.scale)
 
     def at(self, wanted: Ints) -> Floats:
         """(…) the weight of each wanted position; 0 where there is none."""

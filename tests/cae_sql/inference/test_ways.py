@@ -6,19 +6,14 @@ import re
 from pathlib import Path
 
 import duckdb
-import numpy as np
 import pytest
 
 from auditor import Gate, Policy, PolicyError
 from auditor.parties.confidential import Confidential
 from benchmarks.usefulness.columns import FIVE_POINT
 from benchmarks.usefulness.switched import switched
-from cae_sql import Domain
-from cae_sql.inference.allowance import UNLIMITED
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.ways import ALL, PROMISED, Ways, names
-from cae_sql.risk import Limit
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = {
@@ -81,17 +76,3 @@ def test_an_exception_inside_of_a_block_leaves_gates_as_they_were() -> None:
     with pytest.raises(ZeroDivisionError), switched(ALL.without("bases")):
         raise ZeroDivisionError
     assert Confidential.ways == ALL
-
-
-def test_looking_at_those_who_tell_most_first_changes_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = []
-    for most in (1, 4):  # with one, all insiders are looked at at once
-        monkeypatch.setattr("cae_sql.inference.posterior.insiders.MOST_TELLING", most)
-        system = AnsweredSystem(40, 0, 24, 1)
-        system.add_sum(np.arange(30), 300)
-        system.add_sum(np.arange(20, 40), 210)
-        past = LikelyKnowledge(system, LikelyStandard(Limit(0.5), Domain(0, 24, 1), insiders=1))
-        for some in (np.arange(10, 25), np.arange(18, 20)):
-            question = past.question([system.query("sum", some)])
-            found.append(question.judge((12 * len(some),), UNLIMITED).safe)
-    assert found[:2] == found[2:] == [True, False]

@@ -15,10 +15,9 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Kind, Query
 from cae_sql.inference.posterior import components
-from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.figures import model_risks
 from cae_sql.inference.posterior.judging import UNKNOWN, ModelKnowledge, ModelStandard
-from cae_sql.inference.posterior.marginals import marginals
+from cae_sql.inference.posterior.marginals import about_everybody, marginals
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure import cae_area, cae_entropy
 from cae_sql.risk import Limit
@@ -161,7 +160,6 @@ def test_true_answers_leave_nothing_behind_for_later_judgements() -> None:
         return [
             dict(question._judged),
             sorted(question._counted),
-            dict(question._areas),
         ]
 
     before = state()
