@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cae_sql.inference.facts.extremes import Pins, bounds_of
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.witnesses import Pins
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.holding import bounds_of
 from cae_sql.inference.tables.question_tables import QuestionTables
 
 

@@ -20,16 +20,15 @@ from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, to
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.facts.bounds import Bound
+from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import join, roots
-from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.search.judging import Judgement, Search, Standard
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool, drawn_extremes
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
