@@ -19,10 +19,10 @@ from cae_sql.inference.allowance import ENTRIES, UNLIMITED, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
-from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.search.judging import Judgement, Search, Standard
 from cae_sql.inference.search.runs import Effort
@@ -33,7 +33,6 @@ from cae_sql.inference.tables.large_pool import LargePool, drawn_extremes
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
-from cae_sql.inference.tables.steering import steered
 from cae_sql.threads import in_two
 
 MANY = 20_000
@@ -653,7 +652,7 @@ class Question:
             found = central.table(middle) if turn else tables.table(bounds, middle)
             if found is None:
                 continue
-            led = steered(tables, bounds, found)
+            led = tables.led(bounds, found)
             between = Tables(led, led) if len(sums) == 1 else central.between(led, ranges)
             if between is not None:
                 yield between, True
@@ -741,7 +740,7 @@ class Question:
         totals = None if pins is None else self._told(bounds_of(boxes, pins), answers, allowance)
         if totals is None or pins is None:
             return None
-        totals = steered(self.question_tables, bounds_of(boxes, pins), totals)
+        totals = self.question_tables.led(bounds_of(boxes, pins), totals)
         # spread over each part's records as evenly as may be, but for those who attain an extreme
         order, firsts = boxes.members
         rest = totals - pins.top * boxes.high - pins.bottom * boxes.low
