@@ -4,10 +4,10 @@ It is no sum, so moves that keep all sums need not keep it. Tables keep it all t
 
 * *Shares*: "at least k of S have values in R" is what ranges of counts and quantiles say. "Between a and b of
   S are above c" is one share of those above and one of the others; "the median of S is between l and u" is
-  one of the values from l on and one of those up to u. Some records of S are *held* in R, as those who attain an
-  answered maximum are: more of them than k by as many as may be elsewhere, the one who is looked at and the
-  insider. Everybody who pays keeps to the interval he is held in; the two who are looked at may leave theirs,
-  and at least k stay.
+  one of the values from l on and one of those up to u. Some records of S are *held* in R, as those who attain
+  an answered maximum are: more of them than k by as many as may be elsewhere, the one who is looked at and
+  the insider. Everybody who pays keeps to the interval he is held in; the two who are looked at may leave
+  theirs, and at least k stay.
 * *Bounds*: ranges of weighted sums and of the spread (all deviations squared) hang on every member. Tables
   keep them by a margin: they lie inside, and what is moved changes the statistic by less than that
   (`cae_sql.inference.tables.margins`).
