@@ -15,7 +15,7 @@ from cae_sql.inference.certify.kept_ranges import Holding
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Name, Query
-from cae_sql.inference.facts.shares import Kept
+from cae_sql.inference.facts.ranges import Kept
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 

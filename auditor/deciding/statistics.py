@@ -1,7 +1,7 @@
 """A range of a statistic that no exact value is told of (`cells`): counts, quantiles, weighted sums, spreads.
 
 What is shown of a cell is shown by tables that keep it true, by whom they hold
-(`cae_sql.inference.facts.shares`) or by a margin (`cae_sql.inference.tables.margins`), and what it makes
+(`cae_sql.inference.facts.ranges`) or by a margin (`cae_sql.inference.tables.margins`), and what it makes
 likely is an observation with noise (`cae_sql.inference.posterior.noisy`). Nothing exact is ever told of such
 a statistic. What past answers leave of it is found by `cae_sql.inference.certify.known_anyway`.
 
@@ -24,7 +24,7 @@ from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.known_anyway import KnownAnyway
 from cae_sql.inference.facts.query import Kind, Query
-from cae_sql.inference.facts.shares import kept_of
+from cae_sql.inference.facts.ranges import kept_of
 from cae_sql.inference.standard import Judgement
 
 KINDS = ("count", "quantile", "weighted", "spread")

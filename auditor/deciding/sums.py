@@ -16,7 +16,7 @@ from auditor.deciding.cells import Ladder, Rung
 from auditor.deciding.looks import CaseLooks, told_part
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify.reach import reach
+from cae_sql.inference.certify.known_anyway import KnownAnyway
 from cae_sql.inference.facts.spares import MOST
 
 
@@ -40,8 +40,8 @@ class SumLadder(Ladder):
         return self.case.system.possible(self.query)
 
     def left(self, allowance: Allowance) -> tuple[int, int] | None:
-        """By every bound that payments of others give."""
-        return reach(self.case.question().question_tables, self.query, allowance)
+        """By weak duality."""
+        return KnownAnyway(self.case.system.roomy_table, allowance).between(self.query)
 
     def shown(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> object | None:  # noqa: ARG002
         """By one look, as at an exact answer."""

@@ -28,8 +28,8 @@ from auditor.parties.statistics import detail, public_count, query_of, statistic
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import REPORT, Allowance
 from cae_sql.inference.facts.query import Answer, Name, Query
+from cae_sql.inference.facts.ranges import kept_of
 from cae_sql.inference.facts.repeated import repeated
-from cae_sql.inference.facts.shares import kept_of
 from cae_sql.inference.standard import Effort, Judgement
 from cae_sql.inference.system import AnsweredSystem
 

@@ -27,7 +27,7 @@ from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.lumps import FEWEST, Named, checked, weight
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
-from cae_sql.inference.facts.shares import Kept
+from cae_sql.inference.facts.ranges import Kept
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import (
     Bounds,
@@ -775,7 +775,7 @@ class AnsweredSystem:
         None where no table was found to choose them around.
 
         Args:
-            shares: What the range of a statistic says (`cae_sql.inference.facts.shares`).
+            shares: What the range of a statistic says (`cae_sql.inference.facts.ranges`).
             spare: As many records as may be elsewhere.
             standard: What everybody should keep.
             allowance: What may be spent.

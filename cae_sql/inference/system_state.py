@@ -17,6 +17,7 @@ from cae_sql.inference.allowance import UNLIMITED
 from cae_sql.inference.certify.learned import Learned, advance
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints
@@ -24,7 +25,6 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Solved
 from cae_sql.inference.tables.at_once import all_at_once, roomy_at_once
 from cae_sql.inference.tables.centering import rebuild
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior

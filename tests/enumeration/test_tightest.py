@@ -15,7 +15,7 @@ from .tightest import Tight, played
 @pytest.fixture(autouse=True)
 def anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members may be anywhere: with few values nobody near to where they are could pay."""
-    monkeypatch.setattr("cae_sql.inference.facts.shares.REACH", 1.0)
+    monkeypatch.setattr("cae_sql.inference.facts.ranges.REACH", 1.0)
 
 
 def test_the_tightest_ranges_leave_everybody_the_standard() -> None:

@@ -18,17 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
-from cae_sql.inference.certify.leaning import leaning
 from cae_sql.inference.certify.pooled_payments import MOST_OPEN, Pooled
 from cae_sql.inference.certify.rooms import Far, Rooms, Whom
-from cae_sql.inference.facts.bounds import Bound
+from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.columns import SAFETY, loads
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.reserves import Reserves
@@ -323,7 +321,6 @@ def show(
         keep: See `Coverage.exactly`.
         whom: Of whom something is to be shown; by default of everybody.
     """
-    tables = leaning(question_tables, boxes, pins, tables, need, insiders)
     showing = Coverage(question_tables, boxes, pins, tables, need, insiders, whom)
     span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:

@@ -16,15 +16,13 @@ import numpy as np
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
+from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.question_tables import QuestionTables
-from cae_sql.inference.tables.steering import steered
 from cae_sql.threads import in_two
 
 MANY = 20_000
@@ -213,7 +211,7 @@ class Evidence:
             found = central.table(middle) if turn else tables.table(bounds, middle)
             if found is None:
                 continue
-            led = steered(tables, bounds, found)
+            led = tables.led(bounds, found)
             between = Tables(led, led) if len(sums) == 1 else central.between(led, ranges)
             if between is not None:
                 yield between, True

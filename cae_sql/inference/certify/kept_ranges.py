@@ -1,13 +1,13 @@
-"""What ranges of statistics say, and who is held where so that tables keep it.
+"""Ranges of statistics as constraints: who is held where, so that all tables that are looked at keep them.
 
-Who is held is chosen around a table (`cae_sql.inference.facts.shares`) and no evidence: what follows is shown
+Who is held is chosen around a table (`cae_sql.inference.facts.ranges`) and no evidence: what follows is shown
 by tables that are looked at anew. But it decides what can be shown. After many answers somebody in a group
 with little to give is shown by moves for which many others pay, a little each; who is held may not be able
 to. So a choice is looked at, and where it leaves somebody open, those who paid for him in moves that were
 kept become *dear*, which means that they are held last, and others are chosen. Some such turns show
 everybody, where the first choice left up to a tenth of all atoms open.
 
-Nothing here comes from the true table. What is dear is kept for later questions, but for what was looked at
+Nothing here comes from the true table. Who is dear is kept for later questions, but for what was looked at
 once a true answer was known.
 
 Source: `mathematics.md`, 8 (soft constraints with a margin: who is free is the margin).
@@ -15,21 +15,21 @@ Source: `mathematics.md`, 8 (soft constraints with a margin: who is free is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.question import Conditions, Question
-from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.shares import Kept, Share, held_in
+from cae_sql.inference.facts.ranges import Bound, Kept, Share, held_in
 from cae_sql.inference.standard import Judgement, Standard
-from cae_sql.inference.tables.guides import guide, shuffled
 from cae_sql.inference.tables.large_pool import LargePool
-from cae_sql.inference.tables.leading import led
+from cae_sql.inference.tables.lead import Alike, led, with_shares
+from cae_sql.inference.tables.margins import Soft
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
@@ -44,6 +44,9 @@ CHOOSING = 10**9
 MOST_OPEN = 100
 """Where more atoms are left open no turn helps."""
 
+Dear = NDArray[np.float64]
+"""(n,) how much others' moves hang on each one's being free."""
+
 
 @dataclass(frozen=True, eq=False)
 class Around:
@@ -54,24 +57,17 @@ class Around:
     version: int
     """Grows with whatever becomes known."""
 
-    @property
+    @cached_property
     def boxes(self) -> tuple[Ints, Ints]:
         """(n,) each: between which values answered extremes leave each record."""
         known = self.roomy_table.boxes
         return known.low[known.atoms.labels], known.high[known.atoms.labels]
 
-    @property
-    def members(self) -> tuple[Ints, Ints]:
-        """Records by atom of what sums tell apart, and where each atom's start."""
-        return self.pool.knowledge.members if isinstance(self.pool, Pool) else self.roomy_table.boxes.members
-
-    @property
-    def free(self) -> NDArray[np.bool_]:
-        """By such atom, whether no sum is about it."""
-        if isinstance(self.pool, LargePool):
-            return self.roomy_table.unseen
-        found: NDArray[np.bool_] = np.all(self.pool.knowledge.matrix == 0, axis=0)
-        return found
+    @cached_property
+    def alike(self) -> Alike:
+        """Records by atom of what sums tell apart."""
+        boxes = self.roomy_table.boxes
+        return Alike(boxes.atoms.labels, *boxes.members, self.roomy_table.unseen)
 
     def even(self) -> Ints:
         """(n,) the roomy table, spread as evenly as may be over the records of each atom."""
@@ -88,31 +84,80 @@ class Around:
 class Holding:
     """Who is held where so that tables keep ranges, and what was seen with them held."""
 
-    guide: Ints
-    """(n,) the table it was chosen around."""
+    guide: Ints | None
+    """(n,) a table with all answers that keeps the ranges, with them there; None where none is at hand."""
     held: tuple[Query, ...]
     judgement: Judgement | None
     open: int
     """Atoms of whom somebody was left open."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Leading:
+    """Tables of one system led to where they keep some ranges."""
+
+    around: Around
+    kept: Sequence[Kept]
+    spare: int
+    """As many records as may be elsewhere."""
+    seed: int
+
+    @cached_property
+    def shares(self) -> list[Share]:
+        return [each for each in self.kept if isinstance(each, Share)]
+
+    @cached_property
+    def softs(self) -> list[Soft]:
+        """Ranges that are kept by a margin, each record a part."""
+        size = len(self.around.boxes[0])
+        alone, ones = np.arange(size), np.ones(size, dtype=np.int64)
+        return [Soft(each, alone, ones, several=False) for each in bounds_in(self.kept)]
+
+    def led(self, table: Ints, place: int, dear: Dear | None = None) -> Ints | None:
+        """From one table another that keeps the ranges; None where none is found."""
+        around = self.around
+        found = with_shares(table, around.boxes, around.alike, self.shares, self.spare, dear)
+        if found is None or not self.softs:
+            return found
+        boxes = self._boxes(found, dear)
+        if boxes is None:
+            return None
+        found, well = led(self.softs, np.ones_like(found), found, boxes, around.alike, self.seed + place)
+        return found if well else None
+
+    def mixed(self, table: Ints, place: int) -> Ints:
+        """From one table that keeps the ranges another at random."""
+        boxes = self._boxes(table, None) or self.around.boxes
+        seed = self.seed + place
+        return led(self.softs, np.ones_like(table), table, boxes, self.around.alike, seed, mixed=True)[0]
+
+    def held(self, table: Ints, dear: Dear | None = None) -> list[Query] | None:
+        """Who is held where around a table that keeps the ranges."""
+        return held_in(self.kept, table, self.around.boxes, self.spare, dear)
+
+    def _boxes(self, table: Ints, dear: Dear | None) -> tuple[Ints, Ints] | None:
+        """(n,) each: the boxes with those held who keep the shares in a table."""
+        held = held_in(self.shares, table, self.around.boxes, self.spare, dear)
+        if held is None:
+            return None
+        low, high = (each.copy() for each in self.around.boxes)
+        for query in held:
+            low[query.members], high[query.members] = query.region[0]
+        return low, high
+
+
 class KeptRanges:
     """What ranges of other statistics than sums say, of one system."""
 
     def __init__(self, seed: int) -> None:
-        """Nothing yet.
-
-        Args:
-            seed: Of chance.
-        """
+        """Nothing yet; the seed is of chance."""
         self.shares: list[Kept] = []
         """All that they say."""
         self._seed, self._spare = seed, 1
-        self._guide: Ints | None = None
-        self._held: tuple[Query, ...] | None = None
         self._standard: Standard | None = None
-        self._dear: NDArray[np.float64] | None = None
+        self._holding: Holding | None = None
         self._tables: tuple[int, Ints] | None = None
+        self._dear: Dear = np.zeros(0)
 
     def add(
         self, shares: Sequence[Kept], spare: int, holding: Holding | None, standard: Standard | None
@@ -128,11 +173,12 @@ class KeptRanges:
         self.shares += shares
         self._spare, self._standard = max(self._spare, spare), standard
         if shares:
-            self._guide, self._held = (None, None) if holding is None else (holding.guide, holding.held)
+            self._holding = holding
 
     def answered(self, guide: Ints | None) -> None:
         """There are more answers; a table with them that keeps all ranges, where one is at hand."""
-        self._guide = guide
+        if self._holding is not None:
+            self._holding = replace(self._holding, guide=guide)
 
     def held(self, around: Around) -> Sequence[Query] | None:
         """Who is held where, so that tables keep what ranges say; None where no table says it.
@@ -141,9 +187,9 @@ class KeptRanges:
         """
         if not self.shares:
             return ()
-        if self._held is None or not _possible(self._held, around.boxes):
-            self._choose(around)
-        return self._held
+        if self._holding is None or not _possible(self._holding.held, around.boxes):
+            self._holding = self._chosen(around)
+        return None if self._holding is None else self._holding.held
 
     def table(self, size: int, top: int) -> Ints | None:
         """(n,) a table with all answers in which who is held is there; None where none is at hand.
@@ -152,23 +198,20 @@ class KeptRanges:
             size: Records, with spare ones.
             top: Greatest value, in units: spare records are in the middle.
         """
-        if self._guide is None or len(self._guide) > size:
+        guide = None if self._holding is None else self._holding.guide
+        if guide is None or len(guide) > size:
             return None
-        return np.append(self._guide, np.full(size - len(self._guide), top // 2, dtype=np.int64))
+        return np.append(guide, np.full(size - len(guide), top // 2, dtype=np.int64))
 
-    def _choose(self, around: Around) -> None:
+    def _chosen(self, around: Around) -> Holding | None:
         """Who is held, where nobody knows any more who was."""
-        self._held = self._guide = None
+        self._holding = None
         if self._standard is not None:
-            allowance = Allowance(CHOOSING)
-            found = self.holding((), self._spare, self._standard, allowance, around, learn=True)
-            if found is not None:
-                self._held, self._guide = found.held, found.guide
-            return
+            return self.holding((), self._spare, self._standard, Allowance(CHOOSING), around, learn=True)
         for table in self.tables(around)[:1]:
-            held = held_in(self.shares, table, around.boxes, self._spare)
-            if held is not None:
-                self._held, self._guide = tuple(held), table.astype(np.int64)
+            held = self._leading(around).held(table)
+            return None if held is None else Holding(table.astype(np.int64), tuple(held), None, 0)
+        return None
 
     def holding(
         self, more: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, around: Around,
@@ -184,41 +227,24 @@ class KeptRanges:
             standard: What everybody should keep.
             allowance: What may be spent.
             around: The system's tables.
-            learn: Whether what is dear, moves and bases may be kept: not where a true answer is known.
+            learn: Whether moves, bases and who is dear may be kept: not where a true answer is known.
         """
-        spare, kept = max(spare, self._spare), [*self.shares, *more]
-        sources, best = [around.even(), *self.tables(around)[:GUIDES]], None
-        dear = self._dearness(len(sources[0])).copy()
-        for place, source in enumerate(sources):
-            best = self._turned(source, place, kept, spare, dear, standard, allowance, around, learn)
-            if best is not None or allowance.over:
-                break
-        if learn:
-            self._dear = dear
-        return best
+        leading = _Leading(around, [*self.shares, *more], max(spare, self._spare), self._seed)
 
-    def _turned(
-        self, source: Ints, place: int, kept: Sequence[Kept], spare: int, dear: NDArray[np.float64],
-        standard: Standard, allowance: Allowance, around: Around, learn: bool,
-    ) -> Holding | None:  # fmt: skip
-        """Look at who may be held around one table, turn after turn; `dear` (n,) is added to."""
-        best, boxes, worse = None, around.roomy_table.boxes, 0
-        for _ in range(TURNS):
-            guide = self._guided(source, kept, spare, place, around, dear)
-            held = None if guide is None else held_in(kept, guide, around.boxes, spare, dear)
-            if guide is None or held is None:
-                break
-            question = Question(around.roomy_table, around.pool, [], Conditions(held, guide, bounds_in(kept)))
-            judgement = question.look((), standard, allowance, learn)
-            open_ = boxes.count if judgement is None else len(question.left_open)
-            worse = 0 if best is None or open_ < best.open else worse + 1
-            if best is None or _safe(judgement) or not worse:
-                best = Holding(guide, tuple(held), judgement, open_)
-            if _safe(judgement) or allowance.over or not 0 < open_ <= MOST_OPEN or worse == PATIENCE:
-                break
-            paid = payers_of(around.roomy_table, question.left_open) / np.maximum(boxes.sizes, 1)
-            dear += paid[boxes.atoms.labels]
-        return best
+        def look(held: list[Query], guide: Ints) -> tuple[Judgement | None, Ints]:
+            conditions = Conditions(held, guide, bounds_in(leading.kept))
+            question = Question(around.roomy_table, around.pool, [], conditions)
+            return question.look((), standard, allowance, learn), question.left_open
+
+        dear = np.zeros(len(around.boxes[0]))
+        dear[: len(self._dear)] += self._dear[: len(dear)]
+        if learn:
+            self._dear = dear  # added to by the turns
+        for place, source in enumerate([around.even(), *self.tables(around)[:GUIDES]]):
+            found = _turned(leading, source, place, dear, look, allowance)
+            if found is not None or allowance.over:
+                return found
+        return None
 
     def tables(self, around: Around) -> NDArray[np.signedinteger]:
         """(w, n) tables that agree with all answers and with what ranges say; worlds, where none is told.
@@ -231,62 +257,47 @@ class KeptRanges:
             self._tables = around.version, self._made(around)
         return self._tables[1]
 
+    def _leading(self, around: Around) -> _Leading:
+        return _Leading(around, self.shares, self._spare, self._seed)
+
     def _made(self, around: Around) -> Ints:
         """Worlds, led to where they keep what ranges say; who cannot be is made from another."""
-        worlds = around.pool.values
-        found = [
-            self._guided(world, self.shares, self._spare, place, around) for place, world in enumerate(worlds)
-        ]
-        kept = self._guide is not None and len(self._guide) == worlds.shape[1]
-        if kept and all(each is None for each in found):
-            found[0] = self._guide
+        worlds, leading = around.pool.values, self._leading(around)
+        found = [leading.led(world, place) for place, world in enumerate(worlds)]
         good = [each for each in found if each is not None]
+        guide = None if self._holding is None else self._holding.guide
+        if not good and guide is not None and len(guide) == worlds.shape[1]:
+            good = [guide]
         if not good:
             return np.zeros((0, worlds.shape[1]), dtype=np.int64)
-        for place, each in enumerate(found):
-            if each is None:
-                source = good[place % len(good)]
-                boxes = self._boxes_with(self.shares, source, self._spare, around) or around.boxes
-                mixed = shuffled(source, around.members, boxes, self._seed + place)
-                # near to where they were is not yet inside of a range that is kept by a margin
-                kept_by_all = led(
-                    mixed, around.members, boxes, bounds_in(self.shares), self._seed + place, around.free
-                )
-                found[place] = source if kept_by_all is None else kept_by_all
-        return np.array(found)
+        return np.array([
+            leading.mixed(good[place % len(good)], place) if each is None else each
+            for place, each in enumerate(found)
+        ])  # fmt: skip
 
-    def _guided(
-        self, table: NDArray[np.integer], kept: Sequence[Kept], spare: int, place: int, around: Around,
-        dear: NDArray[np.float64] | None = None,
-    ) -> Ints | None:  # fmt: skip
-        shares = [each for each in kept if isinstance(each, Share)]
-        found = guide(table, around.members, around.boxes, shares, spare, around.free, dear)
-        bounds = bounds_in(kept)
-        if found is None or not bounds:
-            return found
-        boxes = self._boxes_with(shares, found, spare, around, dear)
-        if boxes is None:
-            return None
-        return led(found, around.members, boxes, bounds, self._seed + place, around.free)
 
-    def _boxes_with(
-        self, kept: Sequence[Kept], table: Ints, spare: int, around: Around,
-        dear: NDArray[np.float64] | None = None,
-    ) -> tuple[Ints, Ints] | None:  # fmt: skip
-        """(n,) each: the boxes with those held that keep what ranges say in a table."""
-        low, high = (each.copy() for each in around.boxes)
-        held = held_in(kept, table, around.boxes, spare, dear)
-        if held is None:
-            return None
-        for query in held:
-            low[query.members], high[query.members] = query.region[0]
-        return low, high
-
-    def _dearness(self, size: int) -> NDArray[np.float64]:
-        """(n,) how many pay with a record; spare records come and go."""
-        if self._dear is None:
-            self._dear = np.zeros(size)
-        return np.resize(np.append(self._dear, np.zeros(max(size - len(self._dear), 0))), size)
+def _turned(
+    leading: _Leading, source: Ints, place: int, dear: Dear,
+    look: Callable[[list[Query], Ints], tuple[Judgement | None, Ints]], allowance: Allowance,
+) -> Holding | None:  # fmt: skip
+    """Look at who may be held around one table, turn after turn; `dear` is added to."""
+    best, worse, roomy_table = None, 0, leading.around.roomy_table
+    for _ in range(TURNS):
+        guide = leading.led(source, place, dear)
+        held = None if guide is None else leading.held(guide, dear)
+        if guide is None or held is None:
+            break
+        judgement, left = look(held, guide)
+        safe = judgement is not None and judgement.safe
+        open_ = roomy_table.count if judgement is None else len(left)
+        worse = 0 if best is None or open_ < best.open else worse + 1
+        if best is None or safe or not worse:
+            best = Holding(guide, tuple(held), judgement, open_)
+        if safe or allowance.over or not 0 < open_ <= MOST_OPEN or worse == PATIENCE:
+            break
+        paid = payers_of(roomy_table, left) / np.maximum(roomy_table.boxes.sizes, 1)
+        dear += paid[roomy_table.boxes.atoms.labels]
+    return best
 
 
 def bounds_in(kept: Sequence[Kept]) -> list[Bound]:
@@ -295,12 +306,7 @@ def bounds_in(kept: Sequence[Kept]) -> list[Bound]:
 
 
 def payers_of(roomy_table: RoomyTable, atoms: Ints) -> NDArray[np.float64]:
-    """(p,) who pays for some atoms' moves: by how many of the moves of each that were kept, or by a basis.
-
-    Args:
-        roomy_table: Atoms, moves and bases.
-        atoms: Whose moves.
-    """
+    """(p,) who pays for some atoms' moves: by how many of the moves of each that were kept, or by a basis."""
     moves, found = roomy_table.kept_moves(), np.zeros(roomy_table.count)
     for atom, first, last in zip(atoms.tolist(), *(each.tolist() for each in moves.of(atoms)), strict=True):
         if last > first:
@@ -317,7 +323,3 @@ def _possible(held: Sequence[Query], boxes: tuple[Ints, Ints]) -> bool:
         for query in held
         for low, high in query.region
     )
-
-
-def _safe(judgement: Judgement | None) -> bool:
-    return judgement is not None and judgement.safe

@@ -1,14 +1,15 @@
-"""Between which values past answers leave a count, a quantile, a weighted sum or a spread: known anyway.
+"""Implied bounds: between which values past answers leave a sum or another statistic, by weak duality.
 
-Whoever knows the answers can work it out, so that telling it tells nothing: nobody needs to be shown to keep
-anything, and the true value is not looked at. After a day of exact sums it is often worth having: the sums of
-groups leave a covariance with what the groups are by nearly no room, and more than half of some people cannot
-have much more than twice what they have on average.
+Whoever knows the answers can work them out, so telling them tells nothing: nobody needs to be shown to keep
+anything, and the true value is not looked at. After a day of exact sums they are often worth having: the sums
+of groups leave a covariance with what the groups are by nearly no room, and more than half of some people
+cannot have much more than twice what they have on average.
 
 Promise: no table that agrees with past sums, and with the boxes that extremes leave, gives another value.
 
-Proof. A count, a weighted sum and a sum of squares around a number c are Σ f_i(v_i) over the records. Let
-A x = b be the sums, a(i) the atom that record i is in, and λ any multipliers. In a table that agrees,
+Proof. A sum, with weights or without, a count and a sum of squares around a number c are Σ f_i(v_i) over the
+records. Let A x = b be the sums, a(i) the atom that record i is in, and λ any multipliers. In a table that
+agrees,
 
     Σ f_i(v_i)  =  λ·b + Σ_i (f_i(v_i) − (λA)_a(i) v_i)  >=  λ·b + Σ_i min_v (f_i(v) − (λA)_a(i) v),
 
@@ -22,8 +23,7 @@ wider range, never a wrong one. The greatest value is the least one of −f.
 * *Spread*, S the sum over the members, which lies between S' and S'': Σ (v − S/n)² is
   Σ (v − c)² − (S − n c)² / n, whatever c is.
 
-Ranges of statistics that were told are not made use of, nor that extremes are attained: without them more
-tables agree.
+No use is made of ranges that were told, nor of who attains an extreme: without them more tables agree.
 
 Source: `mathematics.md`, 2 and 8.
 """
@@ -38,11 +38,16 @@ import numpy as np
 import scipy
 
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify.reach import BITS, CELLS, MOST
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.solver import MOST_ITERATIONS, Floats, Program
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
+CELLS = 4_000_000
+"""Sums times atoms, or times a program's columns, beyond which nothing is looked for."""
+BITS = 20
+"""Of the multipliers, behind the point."""
+MOST = 1 << 20
+"""Multipliers from which whole numbers of 64 bits might not suffice."""
 TANGENTS = 2
 """Values on each side of the middle between which squares are taken for linear in a program, nearer to each
 other there: what its multipliers prove is worked out for squares."""
@@ -124,12 +129,7 @@ class KnownAnyway:
     """What past answers leave to sums over records of functions of each one's value."""
 
     def __init__(self, roomy_table: RoomyTable, allowance: Allowance) -> None:
-        """Take note.
-
-        Args:
-            roomy_table: What past answers say.
-            allowance: What may be spent.
-        """
+        """Of what past answers say, by what may be spent."""
         self._atoms, self._allowance = roomy_table.boxes, allowance
         self._usable = roomy_table.usable and roomy_table.rank * self._atoms.count <= CELLS
         if self._usable:
@@ -141,7 +141,7 @@ class KnownAnyway:
         """The least and the greatest value that past answers leave, as `Query.of` gives it; None: not known.
 
         Args:
-            query: A count, a quantile, a weighted sum or a spread.
+            query: A sum, a count, a quantile, a weighted sum or a spread; of an extreme nothing is said.
         """
         if not self._usable or len(query.members) == 0:
             return None
@@ -149,9 +149,8 @@ class KnownAnyway:
             return self._quantile(query)
         if query.kind == "spread":
             return self._spread(query)
-        if query.kind not in ("count", "weighted"):
-            return None
-        return self._both(self._terms(query, query.kind))
+        kind = {"sum": "weighted", "weighted": "weighted", "count": "count"}.get(query.kind)
+        return None if kind is None else self._both(self._terms(query, kind))
 
     def _both(self, terms: Terms) -> tuple[int, int] | None:
         least = self._least(terms)
@@ -271,16 +270,14 @@ def hulls(points: Ints, of: Callable[[Ints], Ints]) -> tuple[Ints, Floats]:
         for x, y in zip(kind[:count].tolist(), kind[count:].tolist(), strict=True):
             if corners and corners[-1][0] == x:
                 continue
-            while len(corners) > 1 and _above(corners[-2], corners[-1], (x, y)):
-                corners.pop()
+            while len(corners) > 1:
+                (a, first), (b, middle) = corners[-2:]
+                if (middle - first) * (x - a) < (y - first) * (b - a):
+                    break
+                corners.pop()  # it lies on or above the line from the one before it to this one
             corners.append((x, y))
         for place, (one, two) in enumerate(pairwise(corners)):
             lengths[place, number] = two[0] - one[0]
             slopes[place, number] = (two[1] - one[1]) / (two[0] - one[0])
     which = which.reshape(-1)
     return lengths[:, which], slopes[:, which]
-
-
-def _above(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> bool:
-    """Whether the second point lies on or above the line between the others."""
-    return (two[1] - one[1]) * (three[0] - one[0]) >= (three[1] - one[1]) * (two[0] - one[0])

@@ -9,18 +9,17 @@ import numpy as np
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.search.judging import judge, judge_pairs
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
-from cae_sql.inference.tables.steering import steered
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +124,7 @@ def guided(
     totals = None if pins is None else _kept(tables, bounds_of(boxes, pins), sums, allowance)
     if totals is None or pins is None:
         return None
-    totals = steered(tables, bounds_of(boxes, pins), totals)
+    totals = tables.led(bounds_of(boxes, pins), totals)
     # spread over each part's records as evenly as may be, but for those who attain an extreme
     order, firsts = boxes.members
     rest = totals - pins.top * boxes.high - pins.bottom * boxes.low

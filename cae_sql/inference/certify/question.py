@@ -20,13 +20,13 @@ from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, to
 from cae_sql.inference.certify.evidence import Evidence, Sums, Terms
 from cae_sql.inference.certify.learned import Learned, guided, learned
 from cae_sql.inference.certify.overlap import Overlap
-from cae_sql.inference.facts.bounds import Bound
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.search.judging import Search
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.centering import rebuild
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool, drawn_extremes
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables

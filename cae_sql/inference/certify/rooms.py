@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.extremes import Pins
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import Pins
 from cae_sql.inference.tables.columns import combine
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.threads import in_two

@@ -6,9 +6,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.extremes import choose_witnesses
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import able, choose_witnesses
 from cae_sql.inference.solver import Floats
 
 
@@ -41,7 +41,7 @@ def constraints(
     for extreme in knowledge.extremes:
         if place[extreme.atoms[0]] < 0:
             continue
-        candidates = place[able(knowledge, extreme)]
+        candidates = place[knowledge.able_atoms[extreme]]
         if (low[candidates] == high[candidates]).any():
             continue
         chosen = []

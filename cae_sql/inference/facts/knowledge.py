@@ -77,7 +77,7 @@ class Knowledge:
     """Answered extremes that others attain for them: they matter to the reading without ties alone."""
     outer: tuple[Ints, Ints] | None = None
     """(p,) each: the boxes that answers leave, where `low` and `high` are narrower: tables keep some records
-    in intervals, so that ranges of statistics stay true (`cae_sql.inference.facts.shares`). Whoever moves may
+    in intervals, so that ranges of statistics stay true (`cae_sql.inference.facts.ranges`). Whoever moves may
     leave them, at most two at a time. None: the same."""
     observed: tuple[Observed, ...] = ()
     """What ranges of statistics say, for what is likely alone."""

@@ -54,8 +54,8 @@ class Query:
     """What is asked: Σ coefficients · u over the members, an extreme of them, or another statistic.
 
     Of statistics, "count", "quantile", "weighted" and "spread", ranges alone are told; "held", "about" and
-    "squares" are what a system keeps of a range (`cae_sql.inference.facts.shares`,
-    `cae_sql.inference.facts.bounds`).
+    "squares" are what a system keeps of a range (`cae_sql.inference.facts.ranges`,
+    `cae_sql.inference.facts.ranges`).
     """
 
     kind: Kind

@@ -27,7 +27,6 @@ from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.constraints import constraints
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import able
 from cae_sql.inference.intervals.interior import Bounds as Bounds
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.intervals.presolve import from_single_sums
@@ -397,7 +396,7 @@ class ByPrograms:
         totals = np.zeros(known.count)
         totals[self.atoms] = solution[: len(self.atoms)]
         for extreme in self.extremes:
-            atoms = able(known, extreme)
+            atoms = known.able_atoms[extreme]
             span = known.high[atoms] - known.low[atoms]
             room = totals[atoms] - known.sizes[atoms] * known.low[atoms]
             if not extreme.top:

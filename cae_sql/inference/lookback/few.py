@@ -16,8 +16,8 @@ import numpy as np
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.constraints import is_world
+from cae_sql.inference.facts.extremes import choose_witnesses, only
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import choose_witnesses, only
 from cae_sql.inference.intervals.bounds import Solved, few_intervals
 from cae_sql.inference.lookback.located_so_far import (
     APPROXIMATE,

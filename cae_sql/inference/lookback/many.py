@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.certify.coverage import Coverage
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import ByPrograms, Exact, Solved, Totals
@@ -26,7 +27,6 @@ from cae_sql.inference.lookback.walking import moves_of, walk
 from cae_sql.inference.search.runs import Runs, join
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
 

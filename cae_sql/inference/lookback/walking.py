@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.extremes import choose_witnesses, rooms
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import choose_witnesses, rooms
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.roomy_table import Basis

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.constraints import is_world
+from cae_sql.inference.facts.extremes import narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.search.pairs import keeps_with_insider
 from cae_sql.inference.search.programs_for_one import grow
 from cae_sql.inference.search.runs import Runs

@@ -10,9 +10,9 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.facts.constraints import is_world
+from cae_sql.inference.facts.extremes import choose_witnesses, only
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.witnesses import choose_witnesses, only
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Accepts
 from cae_sql.inference.tables.programs import ComponentProgram

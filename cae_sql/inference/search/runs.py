@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import MOVE, UNLIMITED, Allowance
+from cae_sql.inference.facts.extremes import Pins, choose_witnesses, only, rooms
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import Pins, choose_witnesses, only, rooms
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.moves import push, ranges, wander
 from cae_sql.inference.tables.programs import LARGE_COMPONENT, ComponentProgram

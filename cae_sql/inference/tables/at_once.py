@@ -13,11 +13,11 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.tables.centering import SIZE_THAT_COUNTS
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool, settled, totals_of
 from cae_sql.inference.tables.mixing import UNIFORM
 from cae_sql.inference.tables.roomy_table import RoomyTable

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.extremes import Bounds as Bounds
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.swaps import Opposed
 
@@ -31,14 +32,6 @@ class Tables:
     way: Ints | None = None
     """(b, p') some of those tables, from the one for the least answer to the one for the greatest: all others
     lie on the straight lines from each to the next. None: nothing is known of where they are."""
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Between what the parts' totals must lie, (p',) each: boxes, less the records that are held."""
-
-    least: Ints
-    most: Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import OutOfTime
+from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import Pins
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.exchange import Bounds
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.mixing import UNIFORM, spread
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.question_tables import QuestionTables

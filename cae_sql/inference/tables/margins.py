@@ -47,10 +47,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.bounds import Bound
+from cae_sql.inference.facts.extremes import Pins
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.tables.exchange import Tables
 
 Floats = NDArray[np.float64]

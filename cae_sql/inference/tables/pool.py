@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.facts.extremes import Pins, choose_witnesses, rooms
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
 from cae_sql.inference.facts.query import Answer, Ints
-from cae_sql.inference.facts.witnesses import Pins, able, choose_witnesses, rooms
 from cae_sql.inference.tables.mixing import UNIFORM, mix, spread
 from cae_sql.inference.tables.moves import push, steer
 from cae_sql.inference.tables.priors import Prior
@@ -165,7 +165,7 @@ class Pool:
     def _attain_one(self, known: Knowledge, totals: Ints, extreme: Extreme) -> Ints:
         """Totals at which some atom attains an extreme; unchanged where a few tries did not find any."""
         sign = 1 if extreme.top else -1
-        candidates = able(known, extreme)
+        candidates = known.able_atoms[extreme]
         sizes, low, high = known.sizes[candidates], known.low[candidates], known.high[candidates]
         goals = high + (sizes - 1) * low if extreme.top else low + (sizes - 1) * high
         lacking = (goals - totals[candidates]) * sign

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
-from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
@@ -97,15 +98,21 @@ class QuestionTables:
         return [Soft(each, labels, sizes, several=_shared(each, self._bounds)) for each in self._bounds]
 
     @cached_property
-    def alike(self) -> tuple[Ints, Ints, Ints]:
-        """Parts that no sum tells apart, past or new: (p',) which set each is in, (p',) the parts set by set,
-        and where each set's start.
-        """
+    def alike(self) -> Alike:
+        """Parts that no sum tells apart, past or new."""
         named = np.column_stack([self.parents, self._rows.T])
         sets = np.unique(named, axis=0, return_inverse=True)[1].reshape(-1)
         order = np.argsort(sets, kind="stable")
         firsts = np.searchsorted(sets[order], np.arange(sets.max(initial=-1) + 2))
-        return sets.astype(np.int64), order.astype(np.int64), firsts.astype(np.int64)
+        none = np.zeros(len(firsts) - 1, dtype=np.bool_)
+        return Alike(sets.astype(np.int64), order.astype(np.int64), firsts.astype(np.int64), none)
+
+    def led(self, bounds: Bounds, totals: Ints) -> Ints:
+        """Totals (p',) with the same sums, between bounds, nearer to the middle of all ranges."""
+        if not self.softs:
+            return totals
+        ends = bounds.least, bounds.most
+        return led(self.softs, self.boxes.sizes, totals, ends, self.alike, len(totals), inside=7 / 16)[0]
 
     # --- moves that were kept
 

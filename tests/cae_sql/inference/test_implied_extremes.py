@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cae_sql.inference.facts.extremes import without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.facts.ties import without_ties
 
 SIZE, TOP = 5, 3
 WHOLE = np.array(list(product(range(TOP + 1), repeat=SIZE)))

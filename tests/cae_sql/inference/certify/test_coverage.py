@@ -14,8 +14,8 @@ from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import rooms
 from cae_sql.inference.certify.coverage import Shown, all_pairs, certified_runs
+from cae_sql.inference.facts import extremes
 from cae_sql.inference.standard import Standard
-from cae_sql.inference.tables import holding
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
 from cae_sql.inference.tables.question_tables import QuestionTables
@@ -145,7 +145,7 @@ def test_an_extreme_is_held_by_more_than_those_who_may_be_elsewhere(
     assert widest(told, told.roomy_table(), 0, insiders) == 0
     monkeypatch.setattr(
         "cae_sql.inference.certify.evidence.hold",
-        lambda boxes, totals, copies, basic: holding.hold(boxes, totals, 1, basic),
+        lambda boxes, totals, copies, basic: extremes.hold(boxes, totals, 1, basic),
     )
     careless = widest(told, told.roomy_table(), 0, insiders)
     assert careless > 0

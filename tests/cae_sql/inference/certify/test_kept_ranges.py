@@ -14,9 +14,8 @@ from scipy import optimize
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import kept_ranges
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.facts.shares import Share, held_in, shares_of
+from cae_sql.inference.facts.ranges import Bound, Share, held_in, shares_of
 from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 

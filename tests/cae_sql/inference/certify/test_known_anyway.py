@@ -7,19 +7,18 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.certify import known_anyway as module
-from cae_sql.inference.certify.known_anyway import KnownAnyway, Terms
-from cae_sql.inference.certify.reach import BITS
+from cae_sql.inference.certify.known_anyway import BITS, KnownAnyway, Terms
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.solver import Outcome, Program
 
-KINDS = ("count", "quantile", "weighted", "spread")
+KINDS = ("sum", "count", "quantile", "weighted", "spread")
 
 
 def asked(rng: np.random.Generator, kind: str, size: int, top: int) -> Query:
@@ -37,7 +36,7 @@ def asked(rng: np.random.Generator, kind: str, size: int, top: int) -> Query:
     if kind == "weighted":
         weights = rng.choice([-3, -1, 1, 2, 5], len(members)).astype(np.int64)
         return Query(kind="weighted", members=members, coefficients=weights)
-    return Query(kind="spread", members=members)
+    return Query(kind=kind, members=members)  # type: ignore[arg-type]
 
 
 def told(rng: np.random.Generator, size: int, top: int) -> tuple[AnsweredSystem, NDArray[np.int64]]:
@@ -58,6 +57,7 @@ def told(rng: np.random.Generator, size: int, top: int) -> tuple[AnsweredSystem,
 
 
 @given(st.integers(0, 10**6), st.sampled_from(KINDS))
+@example(292, "sum")
 def test_every_table_that_agrees_has_a_value_inside(seed: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     size, top = int(rng.integers(2, 6)), int(rng.integers(1, 5))
@@ -131,6 +131,24 @@ def test_of_a_count_as_many_are_left_as_the_sums_can_pay_for() -> None:
     # the others have 9 at most: nobody of the ten need have more than that
     rest = Query(kind="count", members=EVERYBODY[10:], region=((0, 9),))
     assert known(crowd(), rest) == (12, 30)
+
+
+def test_a_sum_is_known_as_narrowly_as_the_others_make_it() -> None:
+    system = AnsweredSystem(6, 0, 10, 1)
+    system.add_sum([0, 1, 2, 3], 12)
+    system.add_sum([0, 1], 5)
+    assert known(system, system.query("sum", np.array([1, 2, 3, 4]))) == (7, 22)
+
+
+@pytest.mark.parametrize("multiplier", [np.nan, 2.0 * module.MOST])
+def test_multipliers_that_whole_numbers_do_not_hold_prove_nothing(
+    multiplier: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def minimise(*_: object, **__: object) -> Outcome:
+        return Outcome("optimal", 0.0, np.zeros(0), np.array([multiplier, 0.0]))
+
+    monkeypatch.setattr(Program, "minimise", minimise)
+    assert known(crowd(), Query(kind="sum", members=EVERYBODY[5:])) is None
 
 
 def test_half_of_some_people_cannot_have_much_more_than_twice_their_mean() -> None:

@@ -12,9 +12,9 @@ import pytest
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Coverage
 from cae_sql.inference.certify.rooms import Rooms
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 
 
 def test_spare_records_give_all_they_have_and_others_what_the_insider_leaves() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Shown, left_open, show
 from cae_sql.inference.certify.rooms import Whom
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from tests.cae_sql.inference.told import Told
 
 

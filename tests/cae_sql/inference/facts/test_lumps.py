@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from cae_sql import AnsweredSystem
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.extremes import without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import FEWEST, in_lumps, weight
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.facts.ties import without_ties
 
 
 @given(st.integers(0, 10**10), st.integers(FEWEST, 100))

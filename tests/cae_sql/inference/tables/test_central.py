@@ -9,9 +9,9 @@ from scipy.optimize import Bounds as Box
 from scipy.optimize import LinearConstraint, milp
 
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.question_tables import QuestionTables
 from tests.cae_sql.inference.told import Ints, Told, told_at_random
 from tests.quick import rounds

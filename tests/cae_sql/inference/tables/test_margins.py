@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from cae_sql.inference.certify.coverage import certified_runs
 from cae_sql.inference.certify.question import Conditions, Question
-from cae_sql.inference.facts.bounds import Bound
+from cae_sql.inference.facts.extremes import Pins
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.facts.shares import held_in
-from cae_sql.inference.facts.witnesses import Pins
+from cae_sql.inference.facts.ranges import Bound, held_in
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables

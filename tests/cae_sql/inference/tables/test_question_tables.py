@@ -13,12 +13,12 @@ from scipy.optimize import Bounds as Boxes
 from scipy.optimize import LinearConstraint, milp
 
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.system_state import several_bases
 from cae_sql.inference.tables.columns import columns_of
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from tests.cae_sql.inference.told import Ints, Told, told_at_random

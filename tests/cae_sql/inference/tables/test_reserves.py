@@ -12,10 +12,10 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import coverage
 from cae_sql.inference.certify.coverage import Coverage, Shown
 from cae_sql.inference.certify.pooled_payments import Pooled
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables import paying, reserves
 from cae_sql.inference.tables import roomy_table as roomy_tables
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import RoomyTable

@@ -1,11 +1,16 @@
-"""What a range of a count or a quantile says, and who is held so that tables that are looked at keep it.
+"""What the range of a statistic says, and who is held where so that all tables that are looked at keep it.
 
-"At least k of S have values in R" (a *share*) is what such ranges say: "between a and b of S are above c" is
-one share of those above and one of the others; "the median of S is between l and u" is one of the values from
-l on and one of those up to u. It is no sum, so moves that keep all sums need not keep it. Tables keep it all
-the same if some records of S are *held* in R, as those who attain an answered maximum are: more of them than
-k by as many as may be elsewhere, the one who is looked at and the insider. Everybody who pays keeps to the
-interval he is held in; the two who are looked at may leave theirs, and at least k stay.
+It is no sum, so moves that keep all sums need not keep it. Tables keep it all the same, in two ways.
+
+* *Shares*: "at least k of S have values in R" is what ranges of counts and quantiles say. "Between a and b of
+  S are above c" is one share of those above and one of the others; "the median of S is between l and u" is
+  one of the values from l on and one of those up to u. Some records of S are *held* in R, as those who attain
+  an answered maximum are: more of them than k by as many as may be elsewhere, the one who is looked at and
+  the insider. Everybody who pays keeps to the interval he is held in; the two who are looked at may leave
+  theirs, and at least k stay.
+* *Bounds*: ranges of weighted sums and of the spread (all deviations squared) hang on every member. Tables
+  keep them by a margin: they lie inside, and what is moved changes the statistic by less than that
+  (`cae_sql.inference.tables.margins`).
 
 So of a range nothing is shown but by tables in which these records are held. Who they are is no secret: it
 follows from the question, its range and tables that are drawn. That nobody else need be held is what makes
@@ -22,8 +27,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints, Query, Region
+
+CELLS = 32
+"""Into so many intervals the domain is cut ..."""
+REACH = 0.25
+"""... and so far beyond his own, as a part of the domain, everybody may be of whom a bound is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,19 +43,29 @@ class Share:
     region: Region
     least: int
 
-    def inside(self, table: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """(m,) whose value in a table (n,) is in the region."""
-        picked = table[self.members]
-        found = np.zeros(len(picked), dtype=np.bool_)
+    def holds(self, values: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which values are in the region."""
+        found = np.zeros(values.shape, dtype=np.bool_)
         for low, high in self.region:
-            found |= (low <= picked) & (picked <= high)
+            found |= (low <= values) & (values <= high)
         return found
 
+    def inside(self, table: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """(m,) whose value in a table (n,) is in the region."""
+        return self.holds(table[self.members])
 
-CELLS = 32
-"""Into so many intervals the domain is cut ..."""
-REACH = 0.25
-"""... and so far beyond his own, as a part of the domain, everybody may be of whom a bound is known."""
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A weighted sum or a spread lies between two ends."""
+
+    query: Query
+    least: int | None
+    """None: nothing is said of that end."""
+    most: int | None
+    width: int
+    """Of the cells that such a statistic is told by: how far inside a table should be led."""
+
 
 Kept = Share | Bound
 """What the range of a statistic says."""
@@ -111,7 +130,7 @@ def held_in(
     Returns:
         One query for each interval, of those who are held in it.
     """
-    low, high = boxes[0].copy(), boxes[1].copy()
+    (low, high), top = (each.copy() for each in boxes), int(boxes[1].max())
     for share in (each for each in kept if isinstance(each, Share)):
         inside = np.flatnonzero(share.inside(table))
         wanted = share.least + spare
@@ -123,14 +142,14 @@ def held_in(
         least, most = lows[place], highs[place]
         # an end of the domain is no way out
         down = np.where(least > 0, table[records] - least, np.iinfo(np.int64).max)
-        up = np.where(most < int(boxes[1].max()), most - table[records], np.iinfo(np.int64).max)
+        up = np.where(most < top, most - table[records], np.iinfo(np.int64).max)
         room = np.minimum(down, up)
         cost = np.zeros(len(room)) if dear is None else dear[records] / (1.0 + room)
         chosen = np.lexsort((-room, cost))[:wanted]
         these = records[chosen]
         low[these] = np.maximum(low[these], least[chosen])
         high[these] = np.minimum(high[these], most[chosen])
-    if (low > high).any() or not _near(kept, table, low, high, int(boxes[1].max())):
+    if (low > high).any() or not _near(kept, table, low, high, top):
         return None
     changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))
     found = list[Query]()

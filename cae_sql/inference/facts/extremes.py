@@ -1,0 +1,266 @@
+"""Answered extremes: who attains them in a table, and the reading in which as few records as possible do.
+
+**Witnesses.** An answered MAX or MIN needs somebody who attains it. In a table some records that have its
+value are *held*: as long as they stay, everybody else may move inside the boxes. At the level of atoms: an
+atom of m records can attain its upper bound u at total s if one record can take u and the rest still fit,
+s − u >= (m − 1) l. One witness serves every extreme of that value.
+
+**Ties.** MAX{t,a} = MAX{t,b} = MAX{t,c} = 250 leaves tables in which a, b and c all have 250, and yet t = 250
+is almost certain: values that attain a maximum are rare. So besides all tables a decision judges those in
+which as few records as possible attain equal extremes (`mathematics.md`, 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.facts.knowledge import Extreme, Knowledge
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.solver import Program
+
+MOST_NODES = 10_000
+"""Of the search for the fewest attainers; most are found at the root, these take seconds."""
+
+# --- who attains an extreme
+
+
+@dataclass(frozen=True, eq=False)
+class Pins:
+    """How many records of each atom are held at its upper and at its lower bound, (p,)."""
+
+    top: Ints
+    bottom: Ints
+
+    @property
+    def count(self) -> Ints:
+        """(p,) held records."""
+        return self.top + self.bottom
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Between what the atoms' totals must lie, (p,) each: boxes, less the records that are held."""
+
+    least: Ints
+    most: Ints
+
+
+def bounds_of(boxes: Knowledge, pins: Pins) -> Bounds:
+    """What totals leave the held records where they are."""
+    loose = boxes.sizes - pins.count
+    held = pins.top * boxes.high + pins.bottom * boxes.low
+    return Bounds(held + loose * boxes.low, held + loose * boxes.high)
+
+
+def rooms(knowledge: Knowledge, totals: Ints, pins: Pins) -> tuple[Ints, Ints]:
+    """(p,) how far the totals can rise and fall while the held records stay."""
+    bounds = bounds_of(knowledge, pins)
+    return bounds.most - totals, totals - bounds.least
+
+
+def only(atom: int, count: int) -> NDArray[np.bool_]:
+    """(count,) True at one place."""
+    return np.arange(count) == atom
+
+
+def choose_witnesses(
+    knowledge: Knowledge, totals: Ints, avoid: NDArray[np.bool_] | None = None, seed: int = 0
+) -> Pins | None:
+    """Hold a record for every extreme, in atoms of many records where possible.
+
+    None where, at these totals (p,), some extreme is attained by nobody. `avoid` (p,): atoms to hold records
+    of only where nothing else serves; `seed` breaks ties.
+    """
+    chance = np.random.default_rng(seed).random(knowledge.count)
+
+    def preference(atoms: Ints, others: Ints, slack: Ints) -> NDArray[np.float64]:
+        slack = np.maximum(slack, 0)
+        found = np.minimum(others, 3) * 10.0 + slack / (1.0 + slack) + chance[atoms]
+        return found if avoid is None else found - 1000.0 * avoid[atoms]
+
+    return _held(knowledge, totals, 1, preference, exactly=True)
+
+
+def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | None = None) -> Pins | None:
+    """Hold records at answered extremes, so many for each; None where there are not enough.
+
+    Args:
+        boxes: The parts.
+        totals: (p',) the table as it is; atoms that already have the room are preferred.
+        copies: How many records attain each extreme.
+        basic: Parts to hold records of only where nothing else serves.
+        seed: At random among those that have the room; by default the roomiest.
+    """
+    chance = None if seed is None else np.random.default_rng(seed).random(boxes.count)
+
+    def preference(atoms: Ints, others: Ints, slack: Ints) -> NDArray[np.float64]:
+        wish = slack if chance is None else np.minimum(slack, 0) + chance[atoms] * (others + 1)
+        return wish - 1e6 * (slack < 0) - 1e3 * np.isin(atoms, basic)
+
+    return _held(boxes, totals, copies, preference, exactly=False)
+
+
+def _held(
+    boxes: Knowledge, totals: Ints, copies: int,
+    preference: Callable[[Ints, Ints, Ints], NDArray[np.float64]], exactly: bool,
+) -> Pins | None:  # fmt: skip
+    """Records of the atoms with the greatest preference, by their other loose records and the room of those.
+
+    With `exactly` none without that room.
+    """
+    pins = Pins(np.zeros(boxes.count, dtype=np.int64), np.zeros(boxes.count, dtype=np.int64))
+    # few candidates first: they have no choice
+    for extreme in boxes.hardest_first:
+        atoms = boxes.able_atoms[extreme]
+        if not len(atoms):
+            return None  # nobody can attain it: no table agrees
+        low, high = boxes.low[atoms], boxes.high[atoms]
+        # a box of one value attains it whatever happens; an interval that tables keep somebody in may be left
+        if (boxes.own[0][atoms] == boxes.own[1][atoms]).any():
+            continue
+        mine = pins.top if extreme.top else pins.bottom
+        for _ in range(copies - int(mine[atoms].sum())):
+            others = boxes.sizes[atoms] - pins.count[atoms] - 1
+            rest = totals[atoms] - pins.top[atoms] * high - pins.bottom[atoms] * low
+            rest = rest - (high if extreme.top else low)
+            slack = np.minimum(rest - others * low, others * high - rest)
+            fits = (others >= 0) & (slack >= 0 if exactly else True)
+            if not fits.any():
+                return None
+            mine[atoms[np.argmax(np.where(fits, preference(atoms, others, slack), -np.inf))]] += 1
+    return pins
+
+
+# --- the reading without ties
+
+
+def without_ties(known: Knowledge) -> list[Knowledge]:
+    """The reading without ties, strictest first; empty where it says nothing new.
+
+    Over each group of equal extremes, where the fewest records that could attain all of them must include one
+    from certain atoms, the reading says so; where one record attains them all, nobody else has the value.
+    """
+    if known.outer is not None:
+        return [_kept_in(each, known) for each in without_ties(known.loosened)]
+    added, low, high = list[Extreme](), known.low.copy(), known.high.copy()
+    for top in (True, False):
+        answered = [e for e in (*known.extremes, *known.implied) if e.top == top]
+        for value in sorted({extreme.value for extreme in answered}):
+            equal = [e for e in answered if e.value == value]
+            sets = [known.able(e) for e in equal]
+            for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()]):
+                for atoms, alone in _needed(group):
+                    added.append(Extreme(top, atoms, value))
+                    if not alone:
+                        continue
+                    others = np.setdiff1d(np.concatenate(group), atoms)
+                    others = np.append(others, _lumps_outside(known, equal, group))
+                    times = known.atoms.multiples[others]
+                    if top:
+                        high[others] = np.minimum(high[others], (value - 1) * times)
+                    else:
+                        low[others] = np.maximum(low[others], (value + 1) * times)
+    if not added:
+        return []
+    loose = replace(known, extremes=(*known.extremes, *added))
+    return [loose] if (low > high).any() else [replace(loose, low=low, high=high), loose]
+
+
+def narrows(reading: Knowledge, known: Knowledge) -> bool:
+    """Whether it takes values from somebody: one who has such a value knows that the reading is wrong."""
+    (low, high), (least, most) = reading.own, known.own
+    return bool((low > least).any() or (high < most).any())
+
+
+def _kept_in(reading: Knowledge, known: Knowledge) -> Knowledge:
+    """A reading of what was answered, with records kept in the intervals of tables."""
+    low, high = np.maximum(reading.low, known.low), np.minimum(reading.high, known.high)
+    return replace(reading, low=low, high=high, outer=(reading.low, reading.high))
+
+
+def _lumps_outside(known: Knowledge, equal: list[Extreme], group: list[Ints]) -> Ints:
+    """Atoms of lumps in some of the sets of a group, but not in all."""
+    names = {each.tobytes() for each in group}
+    mine = [e for e in equal if known.able(e).tobytes() in names]
+    found = np.unique(np.concatenate([e.lumps for e in mine]))
+    return found[[not all(np.isin(atom, e.lumps) for e in mine) for atom in found.tolist()]]
+
+
+def _overlapping(sets: list[Ints]) -> list[list[Ints]]:
+    """Sets joined where they share atoms; groups of two or more different ones."""
+    different = list({tuple(s.tolist()): s for s in sets}.values())
+    if len(different) < 2:
+        return []
+    atoms = np.unique(np.concatenate(different))
+    member = np.array([np.isin(atoms, s) for s in different])
+    shared = scipy.sparse.csr_matrix(member.astype(np.int64) @ member.T.astype(np.int64))
+    labels = scipy.sparse.csgraph.connected_components(shared, directed=False)[1]
+    groups = [[different[i] for i in np.flatnonzero(labels == k)] for k in range(labels.max() + 1)]
+    return [group for group in groups if len(group) > 1]
+
+
+def _needed(group: list[Ints]) -> list[tuple[Ints, bool]]:
+    """Atoms of one pattern of membership that every smallest set of attainers needs; and whether alone."""
+    atoms = np.unique(np.concatenate(group))
+    member = np.array([np.isin(atoms, s) for s in group])
+    common = member.all(axis=0)
+    if common.any():
+        return [(atoms[common], True)]  # one record attains them all
+    # who attains a set attains every set around it: those say nothing of who is needed
+    member = member[_inside(member).sum(axis=1) == 1]
+    patterns, places = np.unique(member, axis=1, return_inverse=True)
+    packed = np.packbits(patterns, axis=1).tobytes()
+    return [(atoms[places.ravel() == pattern], False) for pattern in _in_all(patterns.shape, packed)]
+
+
+def _inside(member: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(i, j): whether all of row j is in row i."""
+    counts = member.astype(np.float32)
+    return np.asarray(counts @ counts.T == counts.sum(axis=1))
+
+
+@lru_cache(maxsize=1024)
+def _in_all(shape: tuple[int, int], packed: bytes) -> tuple[int, ...]:
+    """Patterns (columns) in several sets (rows) without which no smallest choice meets all sets.
+
+    Hypothetical answers repeat the same sets again and again, so what was found is kept.
+    """
+    bits = np.frombuffer(packed, dtype=np.uint8).reshape(shape[0], -1)
+    patterns = np.unpackbits(bits, axis=1, count=shape[1]).astype(np.bool_)
+    # a pattern that meets no more than another one does can be replaced by it, so it is never needed
+    kept = np.flatnonzero(_inside(patterns.T).sum(axis=0) == 1)
+    open_ = {int(pattern) for pattern in kept if patterns[:, pattern].sum() > 1}
+    if not open_:
+        return ()
+    fewest = _smallest(patterns, kept)
+    open_, needed = open_ & set(fewest), list[int]()
+    while open_:
+        pattern = open_.pop()
+        other = _smallest(patterns, np.delete(np.arange(shape[1]), pattern))
+        if other and len(other) == len(fewest):
+            open_ &= set(other)
+        else:
+            needed.append(pattern)
+    return tuple(sorted(needed))
+
+
+def _smallest(patterns: NDArray[np.bool_], among: Ints) -> list[int]:
+    """Fewest patterns that together meet every set (rows); none where no choice does."""
+    if not patterns[:, among].any(axis=1).all():
+        return []
+    (sets, _), count = patterns.shape, len(among)
+    program = Program(
+        patterns[:, among].astype(np.int64), np.ones(sets), np.full(sets, np.inf), np.zeros(count),
+        np.ones(count), np.ones(count, np.bool_), MOST_NODES,
+    )  # fmt: skip
+    outcome = program.minimise(dict.fromkeys(range(count), 1.0))
+    if outcome.status != "optimal":
+        raise OutOfTime("the reading without ties was not settled in the work allowed")
+    return [int(pattern) for pattern in among[outcome.solution > 0.5]]
