@@ -215,9 +215,7 @@ class Pooled:
         toll = self.toll._replace(budget=self.toll.budget * (1 - rooms.share if share else rooms.share))
 
         def work(start: int, end: int) -> Moves:
-            return Moves(
-                *pay(records, basis.theirs, basis.payers, room, kept, moves, toll, part, start, end)
-            )
+            return Moves(*pay(records, basis.theirs, basis.payers, room, kept, moves, toll, part, start, end))
 
         many = basis.theirs.shape[1]
         entries = int((moves.starts[ends] - moves.starts[firsts]).sum())

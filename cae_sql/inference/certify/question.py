@@ -19,6 +19,7 @@ from cae_sql.inference.allowance import ENTRIES, UNLIMITED, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.learned import Learned
+from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
@@ -562,10 +563,8 @@ class Question:
             late = allowance.over
             if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not further)):
                 break
-            shown = show(
-                question_tables, boxes, pins, tables, need, standard.insiders, allowance, keep,
-                left_open(seen) if seen else None,
-            )  # fmt: skip
+            judged = Judged(boxes, pins, need, standard.insiders, left_open(seen) if seen else None)
+            shown = show(question_tables, judged, tables, allowance, keep)
             seen.append(shown)
             whole, safe = whole and between, all_pairs(seen)
             if safe:

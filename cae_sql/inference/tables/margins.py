@@ -42,7 +42,6 @@ Source: `mathematics.md`, 8 (soft constraints with a margin).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np

@@ -63,7 +63,7 @@ def helpers_of(marks: Columns, able: Ints, room: Ints, enough: int) -> Ints:
 
 
 def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.number]) -> Ints:
-    """Reals (p',), none negative, rounded so that they add up in the sum (p', k) that has least room (p',)."""
+    """Reals (p',), none negative, rounded so that they add up in the sum (p', k) with least room (p',)."""
     used = marks != 0
     sums = used.T.astype(np.float64) @ room
     tightest = np.argmin(np.where(used, sums, np.inf), axis=1) if marks.shape[1] else np.zeros(len(room))
@@ -75,7 +75,7 @@ def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.numb
 
 
 class Asked(NamedTuple):
-    """What one record's moves may ask, and have asked, of p' parts: each array is (2, p'), down and up, or (p',)."""
+    """What one record's moves may ask, and have asked, of p' parts: (2, p') down and up, or (p',)."""
 
     room: Ints  # what each part may lose and gain
     kept: Ints  # the same where one of its records does not
@@ -146,8 +146,8 @@ def _around(free: Ints) -> Asked:
 def _payers(parts: Ints, theirs: Columns, looked: Ints) -> Payers:
     size, many = theirs.shape
     return Payers(
-        parts, theirs, np.empty(size, np.float32), np.empty(many, np.float32), np.empty((2, many), np.float32),
-        np.empty(size, np.int64), np.empty(STEPS, np.int64), np.zeros(many, np.int8),
+        parts, theirs, np.empty(size, np.float32), np.empty(many, np.float32),
+        np.empty((2, many), np.float32), np.empty(size, np.int64), np.empty(STEPS, np.int64), np.zeros(many, np.int8),
         np.empty(many, np.float32), np.empty(many, np.float32), looked,
     )  # fmt: skip
 

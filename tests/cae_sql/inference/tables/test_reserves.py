@@ -12,6 +12,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import coverage
 from cae_sql.inference.certify.coverage import Coverage, Shown
 from cae_sql.inference.certify.pooled_payments import Pooled
+from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.tables import paying, reserves
 from cae_sql.inference.tables import roomy_table as roomy_tables
 from cae_sql.inference.tables.exchange import Tables
@@ -190,7 +191,7 @@ def shown_of(question_tables: QuestionTables, need: int, insiders: int, count: i
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "RESERVES", count)
         tables = Tables(question_tables.totals, question_tables.totals)
-        return Coverage(question_tables, question_tables.boxes, pins, tables, need, insiders).exactly(
+        return Coverage(question_tables, Judged(question_tables.boxes, pins, need, insiders), tables).exactly(
             need, Allowance()
         )
 
