@@ -240,7 +240,7 @@ class RoomyTable:
                     kept.append(basis)
         if self.swaps is not None:
             self.swaps = self.swaps.carried(parents, rows, width)
-            self.fours = self.fours[kept_by(self.fours, rows, np.arange(count))]
+            self.fours = self.fours[kept_by(self.fours, rows.T)]
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.moves = moves
         self._later.clear()

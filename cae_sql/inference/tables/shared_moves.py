@@ -147,8 +147,8 @@ def _payers(parts: Ints, theirs: Columns, looked: Ints) -> Payers:
     size, many = theirs.shape
     return Payers(
         parts, theirs, np.empty(size, np.float32), np.empty(many, np.float32),
-        np.empty((2, many), np.float32), np.empty(size, np.int64), np.empty(STEPS, np.int64), np.zeros(many, np.int8),
-        np.empty(many, np.float32), np.empty(many, np.float32), looked,
+        np.empty((2, many), np.float32), np.empty(size, np.int64), np.empty(STEPS, np.int64),
+        np.zeros(many, np.int8), np.empty(many, np.float32), np.empty(many, np.float32), looked,
     )  # fmt: skip
 
 
