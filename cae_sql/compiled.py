@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
@@ -102,7 +102,7 @@ class Compiled:
         done = coming.get((self.py_func.__module__, self.py_func.__name__))
         if not self.exact or done is None or done.is_set() or os.getpid() != _process:
             return False
-        arrays = [each for each in arguments if isinstance(each, np.ndarray)]
+        arrays = list(_arrays(arguments))
         # NumPy keeps to floats of four bytes where numba goes over to eight: with each number written out
         single = any(each.dtype == np.float32 for each in arrays)
         return not single and sum(each.size for each in arrays) <= FEW and self._taken < PATIENCE
@@ -113,15 +113,15 @@ class Compiled:
         Numbers of few bytes are not widened by NumPy, as they are by numba: what is too large for one is an
         error here and never another result.
         """
-        before = [each.copy() if isinstance(each, np.ndarray) else None for each in arguments]
+        before = [each.copy() for each in _arrays(arguments)]
         began, busy = time.monotonic(), time.thread_time()
         _here.python = True
         try:
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 return _plain(self.py_func(*arguments))
         except ArithmeticError:
-            for each, kept in zip(arguments, before, strict=True):
-                if kept is not None and each.flags.writeable:
+            for each, kept in zip(_arrays(arguments), before, strict=True):
+                if each.flags.writeable:
                     each[...] = kept
         finally:
             _here.python = False
@@ -148,6 +148,15 @@ class Compiled:
         from numba.core.types import Dispatcher
 
         return Dispatcher(self.dispatcher)
+
+
+def _arrays(arguments: tuple[Any, ...]) -> Iterator[np.ndarray]:
+    """All arrays of a call, those in tuples too."""
+    for each in arguments:
+        if isinstance(each, tuple):
+            yield from _arrays(each)
+        elif isinstance(each, np.ndarray):
+            yield each
 
 
 def _plain(result: Any) -> Any:

@@ -21,6 +21,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -31,6 +32,7 @@ from hashlib import blake2b
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from cae_sql.compiled import Compiled, coming, hurried, numba_without_file
 
@@ -164,13 +166,21 @@ def listed(records: int | None = None) -> list[tuple[str, ...]]:
 
 def compile_one(module: str, name: str, *signatures: str) -> None:
     """Compile a kernel for some signatures, or take it from the cache."""
-    sigutils = numba_without_file().core.sigutils
     kernel = getattr(import_module(module), name)
     assert isinstance(kernel, Compiled)
     for signature in signatures:
         # types, as a call has them: under a text the cache would not find it again
-        types, _ = sigutils.normalize_signature(f"({signature},)")
-        kernel.dispatcher.compile(tuple(types))
+        kernel.dispatcher.compile(types_of(module, signature))
+
+
+def types_of(module: str, signature: str) -> tuple[Any, ...]:
+    """numba's types of a call. Of a named tuple a signature has the name in this module, and its fields."""
+    numba, found = numba_without_file(), []
+    normalized, named_tuple = numba.core.sigutils.normalize_signature, numba.core.types.NamedTuple
+    for name, fields, plain in re.findall(r"(\w+)\(([^)]*)\)|(\w+(?:\[[^]]*\])?)", signature):
+        types, _ = normalized(f"({fields or plain},)")
+        found += [named_tuple(types, getattr(import_module(module), name))] if name else types
+    return tuple(found)
 
 
 def serve() -> None:

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 import cae_sql.compiled as compiled_module
 import cae_sql.inference
 from cae_sql.compiled import Compiled
-from cae_sql.inference.certify.pooled_payments import _pay
 from cae_sql.inference.facts import basis, rank
 from cae_sql.inference.intervals import interior, presolve
 from cae_sql.inference.posterior import residues
 from cae_sql.inference.search import unimodular
 from cae_sql.inference.tables import columns, kept_moves, moves, shared_moves, short_moves
+from cae_sql.inference.tables.margins import Toll
 from tests.quick import rounds
 
 Call = tuple[Any, ...]
@@ -66,12 +66,12 @@ def helped(draw: Generator) -> tuple[int, int, NDArray[np.int8], NDArray[np.int6
     )
 
 
-def kept(draw: Generator, atoms: int) -> tuple[Any, Any, Any, Any]:
+def kept(draw: Generator, atoms: int) -> kept_moves.Moves:
     """Moves of records of some atoms."""
     made, (starts, parts, _) = 5, sparse(draw, 5, atoms, np.int32)
     whom = np.sort(draw.integers(0, atoms, made)).astype(np.int32)
     by = np.where(draw.random(len(parts)) < 0.5, 1, -1) * draw.integers(1, 3, len(parts))
-    return whom, starts.astype(np.int64), parts, by.astype(np.int32)
+    return kept_moves.Moves(whom, starts.astype(np.int64), parts, by.astype(np.int32))
 
 
 def collected(draw: Generator) -> Call:
@@ -91,15 +91,15 @@ def paid(draw: Generator) -> Call:
     whom, ranges = 4, int(draw.integers(0, 3))
     parts = size + many + whom
     room = counts(draw, int(draw.choice([3, 40])), 2, parts)
-    owners, starts, places, by = kept(draw, parts)
-    these = np.sort(draw.choice(parts, whom, replace=False))
+    moves, these = kept(draw, parts), np.sort(draw.choice(parts, whom, replace=False))
+    records = shared_moves.Records(
+        these, signs(draw, 2, whom, size).astype(np.int8), counts(draw, 5, whom), counts(draw, 2, whom),
+        counts(draw, 12, whom), *moves.of(these), np.zeros(whom, np.int64), np.zeros(whom, np.int64),
+    )  # fmt: skip
+    toll = Toll(draw.normal(size=(ranges, parts)), draw.random((ranges, parts)), 9 * draw.random(ranges))
+    payers = draw.permutation(parts)[: size + many]
     return (
-        signs(draw, 2, whom, size).astype(np.int8), theirs, room, np.maximum(room - 2, 0),
-        draw.permutation(parts)[: size + many], these, counts(draw, 5, whom), counts(draw, 2, whom),
-        counts(draw, 12, whom), int(draw.integers(1, 7)), 0, whom,
-        np.searchsorted(owners, these), np.searchsorted(owners, these, side="right"), starts, places, by,
-        draw.normal(size=(ranges, parts)), draw.random((ranges, parts)), 9 * draw.random(ranges),
-        np.zeros(whom, np.int64), np.zeros(whom, np.int64),
+        records, theirs, payers, room, np.maximum(room - 2, 0), moves, toll, int(draw.integers(1, 7)), 0, whom
     )  # fmt: skip
 
 
@@ -235,23 +235,24 @@ def over_parts(draw: Generator) -> Call:
     sizes = [np.count_nonzero(rows[:, g]) * np.count_nonzero(rows[:, g] == 0) for g in range(news)]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     both = np.ascontiguousarray(np.array(pairs, dtype=np.int32).reshape(-1, 2).T)
-    return *kept(draw, atoms), np.arange(parts, dtype=np.int32), firsts, rows, starts, both
+    return kept(draw, atoms), kept_moves.Cuts(np.arange(parts, dtype=np.int32), firsts, rows, starts, both)
 
 
 def over_atoms(draw: Generator) -> Call:
-    return *kept(draw, 9), np.sort(draw.integers(0, 5, 9)).astype(np.int32)
+    return kept(draw, 9), np.sort(draw.integers(0, 5, 9)).astype(np.int32)
 
 
 def kept_by(draw: Generator) -> Call:
     moves = kept(draw, 8)
-    return *moves, signs(draw, 1, 8, 3, there=0.3).astype(np.int8), np.zeros(len(moves[0]), np.bool_)
+    return moves, signs(draw, 1, 8, 3, there=0.3).astype(np.int8), np.zeros(moves.count, np.bool_)
 
 
 def copied(draw: Generator) -> Call:
-    _, starts, parts, by = kept(draw, 8)
-    chosen = draw.permutation(5)[:3]
-    to = np.concatenate([[0], np.cumsum(np.diff(starts)[chosen])])
-    return starts[chosen], parts, by, to, np.zeros(to[-1], np.int32), np.zeros(to[-1], np.int32)
+    moves, chosen = kept(draw, 8), draw.permutation(5)[:3]
+    lengths = np.diff(moves.starts)[chosen]
+    goals = np.where(draw.random(3) < 0.7, np.concatenate([[0], np.cumsum(lengths)])[:-1], -1)
+    to = kept_moves.Moves(moves.whom[chosen], goals, *np.zeros((2, lengths.sum()), np.int32))
+    return moves, chosen, goals, to
 
 
 def joined(draw: Generator) -> Call:
@@ -259,7 +260,6 @@ def joined(draw: Generator) -> Call:
 
 
 CASES: dict[Any, Callable[[Generator], Call]] = {
-    _pay: paid,
     basis.eliminate: eliminated,
     columns.apply_pending: applied,
     columns.columns_of: columns_of,
@@ -284,6 +284,7 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     residues._is_unimodular: lambda draw: (signs(draw, 1, 5, 5),),
     shared_moves.collected: collected,
     shared_moves.mended: mended,
+    shared_moves.pay: paid,
     short_moves.reduce_lattice: lambda draw: (signs(draw, 4, 5, 8), 0.99),
     unimodular._settle: settled,
 }
@@ -306,12 +307,20 @@ def bits(found: Any) -> Any:
     return type(found), np.asarray(found).tobytes() if found is not None else None
 
 
+def copied_call(call: Any) -> Any:
+    """The same, with arrays of its own."""
+    if isinstance(call, tuple):
+        each = map(copied_call, call)
+        return type(call)(*each) if hasattr(call, "_fields") else tuple(each)
+    return call.copy() if isinstance(call, np.ndarray) else call
+
+
 @pytest.mark.parametrize("kernel", CASES, ids=lambda kernel: kernel.py_func.__name__)
 def test_python_comes_to_the_same_bits(kernel: Any) -> None:
     draw, compared = np.random.default_rng(43), 0
     for _ in range(rounds(200)):
         call = CASES[kernel](draw)
-        copies = tuple(each.copy() if isinstance(each, np.ndarray) else each for each in call)
+        copies = copied_call(call)
         compared += python(kernel, call) == bits((kernel.dispatcher(*copies), copies))
     assert compared == rounds(200)
 

@@ -32,13 +32,13 @@ def python(code: str, cache: Path | None = None, cwd: Path | None = None) -> str
 
 
 def test_what_is_listed_is_a_kernel_with_so_many_arguments() -> None:
-    found, sigutils = warming.listed(), compiled_module.numba_without_file().core.sigutils
+    found = warming.listed()
     assert len(found) > 20
     for module, name, *signatures in found:
         kernel = getattr(import_module(module), name)
         assert isinstance(kernel, Compiled)
         for signature in signatures:
-            types, _ = sigutils.normalize_signature(f"({signature},)")
+            types = warming.types_of(module, signature)
             assert len(types) == kernel.py_func.__code__.co_argcount, (module, name)
 
 

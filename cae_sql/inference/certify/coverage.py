@@ -10,18 +10,18 @@ Extremes are attained by *held* records, more of them than the two that may be e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.pooled_payments import MOST_OPEN, Pooled
-from cae_sql.inference.certify.rooms import Far, Rooms, Whom
+from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Whom
 from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
-from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.tables.central import Central
@@ -31,7 +31,6 @@ from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.reserves import Reserves
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
-from cae_sql.inference.ways import Ways
 from cae_sql.threads import in_two
 
 RESERVES = 8
@@ -45,8 +44,6 @@ With 20,000, 7 statements of Adult's day (45,222 records) were refused, and now 
 it is 1, but fewer groups of the others are given."""
 MEASURED = 20_000
 """Parts, at most, of which it is measured how far everybody goes where nobody is left open."""
-SAMPLED = 2_000
-"""Parts by which it is told who does for most."""
 MOST_TABLES = 60
 """That are looked at together: a bit each."""
 
@@ -92,49 +89,25 @@ def left_open(those: Sequence[Shown]) -> Whom:
     return Whom(apart.any(axis=1)[own_of], apart.any(axis=0)[free_of])
 
 
-@dataclass(frozen=True, eq=False)
-class _Payers:
-    """A basis, or reserves: who pays for what moves."""
-
-    reach: Callable[[Ints], NDArray[np.floating]]
-    """How far some parts go: (4, a) rise and fall, then with what two records leave."""
-    own: Ints
-    """Those who pay and whose own moves are counted already."""
-
-
 class Coverage:
-    """The tables of one judgement, and the rooms they leave. Shapes: p' parts."""
+    """The tables of one judgement, and what their rooms show. Shapes: p' parts."""
 
-    def __init__(
-        self,
-        question_tables: QuestionTables,
-        boxes: Knowledge,
-        pins: Pins,
-        tables: Tables,
-        need: int,
-        insiders: int,
-        whom: Whom | None = None,
-    ) -> None:
+    def __init__(self, question_tables: QuestionTables, judged: Judged, tables: Tables) -> None:
         """Measure the rooms.
 
         Args:
             question_tables: The queries.
-            boxes: Its parts with the boxes of this judgement.
-            pins: The held records.
+            judged: What is asked.
             tables: What is shown is shown for all of them.
-            need: Width that everybody should keep.
-            insiders: 0 or 1 individuals who know their own value.
-            whom: Of whom something is to be shown; by default of all that are somebody's.
         """
-        self.question_tables, self.boxes = question_tables, boxes
-        self.rooms = Rooms(boxes, pins, bounds_of(boxes, pins), tables, need, insiders, whom)
-        softs = question_tables.softs
+        self.question_tables, self.judged, softs = question_tables, judged, question_tables.softs
+        self.rooms, self.ways = Rooms(judged, tables), question_tables.roomy_table.ways
         self.soft = bool(softs)
         """Whether ranges are kept by a margin: then no reserves are asked, whose swaps know no toll."""
-        found = toll(softs, boxes, pins, tables, need, insiders)
+        found = toll(softs, judged.boxes, judged.pins, tables, judged.need, judged.insiders)
         self.inside = found is not None
         """Whether tables are well inside of such ranges."""
-        self.toll = nothing(boxes.count) if found is None else found
+        self.toll = nothing(self.rooms.count) if found is None else found
 
     def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
         """Widths that are shown: of everybody at once, then out of shared rooms of those who are left.
@@ -147,128 +120,72 @@ class Coverage:
         Returns:
             What was shown.
         """
+        rooms, each = self.rooms, 1 + self.question_tables.roomy_table.rank
         if not self.inside:
-            none = np.zeros(self.rooms.count, dtype=np.bool_)
+            none = np.zeros(rooms.count, dtype=np.bool_)
             return Shown(-1, none, none)
-        looked = (
-            self.rooms.count
-            * (1 + self.question_tables.roomy_table.rank)
-            * (1 + len(self.question_tables.pendings))
-        )
-        allowance.spend(looked / ENTRIES)
-        far, asked = self._kept(need)
+        allowance.spend(rooms.count * each * (1 + len(self.question_tables.pendings)) / ENTRIES)
+        far, everyone = Far(rooms), np.arange(rooms.count)
+        # moves inside of a part change what ranges of statistics say
+        if not self.soft and self.ways.closed_form:
+            far.show(np.flatnonzero(rooms.rich(need)), need)
+        for payers in self._bases() if len(far.left(need)) else ():
+            if len(left := far.left(need)):
+                far.add(left, payers.reach(left), payers.own)
+        if not len(self.question_tables.pendings):
+            far.add(everyone, rooms.empty(len(everyone)), everyone[:0])
+        reserved, reserves = list[Ints](), self._reserves()
         # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
-        while not self._all_pooled and asked < self._most_reserves and len(left := far.left(need)):
-            if not allowance.spend(len(left) * (1 + self.question_tables.roomy_table.rank) / ENTRIES):
+        while rooms.count > MOST_POOLED and len(left := far.left(need)):
+            if not allowance.spend(len(left) * each / ENTRIES) or (some := next(reserves, None)) is None:
                 break
-            reserves = self.question_tables.reserves(asked)
-            if reserves is None:
-                break
-            far.add(left, self._paid(reserves, left), reserves.single)
-            asked += 1
-        self._share(far, asked, need, allowance, keep)
+            far.add(left, self._paid(some, left), some.single)
+            reserved.append(some.parts)
+        self._share(far, reserved, need, allowance, keep)
         # of those about whom nothing was asked nothing was shown, unless they are nobody
-        whom, nobody = self.rooms.asked, ~self.boxes.protected
+        whom, nobody = rooms.asked, ~self.judged.boxes.protected
         widths, free = np.where(whom.own | nobody, far.widths, -1), far.free & (whom.free | nobody)
         width = int(min(need, widths.min(initial=need))) if free.all() else -1
         return Shown(width, widths >= need, free)
 
-    def _share(self, far: Far, asked: int, need: int, allowance: Allowance, keep: bool) -> None:
+    def _share(self, far: Far, reserved: Sequence[Ints], need: int, allowance: Allowance, keep: bool) -> None:
         """Show what payments out of shared rooms can, of so many at a time as are looked at together."""
         left = far.left(need)
-        if (len(left) > MOST_OPEN and self.rooms.count > MOST_SHARED) or not self._ways.payments:
+        if (len(left) > MOST_OPEN and self.rooms.count > MOST_SHARED) or not self.ways.payments:
             return
-        reserved = [self.question_tables.reserves(number) for number in range(asked)]
-        parts = [each.parts for each in reserved if each is not None]
         for first in range(0, len(left), MOST_OPEN):
             if allowance.over:
                 return
             pooled = Pooled(self.question_tables, self.rooms, self.toll, need, allowance)
-            pooled.show(far.among(left[first : first + MOST_OPEN]), parts, keep)
-
-    @property
-    def _ways(self) -> Ways:
-        return self.question_tables.roomy_table.ways
-
-    @property
-    def _most_reserves(self) -> int:
-        return RESERVES if self._ways.reserves and not self.soft else 0
-
-    def _kept(self, need: int) -> tuple[Far, int]:
-        """What the roomy table's bases show, and how many reserves were asked with them."""
-        everyone, far = np.arange(self.boxes.count), Far(self.rooms)
-        # moves inside of a part change what ranges of statistics say
-        if not self.soft and self.question_tables.roomy_table.ways.closed_form:
-            far.show(np.flatnonzero(self.rooms.rich(need)), need)
-        if not len(far.left(need)):
-            return far, 0
-        first, reserved = self._by_use(need)
-        for payers in first:
-            left = far.left(need)
-            if len(left):
-                far.add(left, payers.reach(left), payers.own)
-        if not len(self.question_tables.pendings):
-            far.add(everyone, self.rooms.empty(len(everyone)), everyone[:0])
-        return far, reserved
-
-    @property
-    def _all_pooled(self) -> bool:
-        """Whether there are so few parts that all of them may be left to payments out of shared rooms."""
-        return self.rooms.count <= MOST_POOLED
+            pooled.show(far.among(left[first : first + MOST_OPEN]), reserved, keep)
 
     def _bases(self) -> list[_Payers]:
         """The roomy table's."""
-        if not self._ways.bases:
-            return []
+        bases, pendings = self.question_tables.roomy_table.bases, self.question_tables.pendings
         return [
             _Payers(partial(self._reach, basis, pending), pending.basic)
-            for basis, pending in zip(
-                self.question_tables.roomy_table.bases, self.question_tables.pendings, strict=True
-            )
-            if pending is not None
+            for basis, pending in zip(bases, pendings, strict=True)
+            if pending is not None and self.ways.bases
         ]
 
-    def _by_use(self, need: int) -> tuple[list[_Payers], int]:
-        """Bases, and the first reserves where bases do for few; who does for most of some parts comes first.
-
-        Also how many reserves are among them.
-        """
-        found = self._bases()
-        if self.question_tables.roomy_table.swaps is None or not self._most_reserves or self._all_pooled:
-            return found, 0
-        some = np.arange(0, self.boxes.count, max(1, self.boxes.count // SAMPLED))
-        lacking = [self._lacking(payers, some, need) for payers in found]
-        first = self.question_tables.reserves(0) if 2 * min(lacking, default=len(some)) > len(some) else None
-        if first is not None:
-            found.append(_Payers(partial(self._paid, first), first.single))
-            lacking.append(self._lacking(found[-1], some, need))
-        return [found[place] for place in np.argsort(lacking, kind="stable")], int(first is not None)
-
-    def _lacking(self, payers: _Payers, some: Ints, need: int) -> int:
-        """Of how many of some parts these payers show too little, alone."""
-        far = Far(self.rooms)
-        far.add(some, payers.reach(some), payers.own)
-        return int(np.count_nonzero((far.widths[some] < need) | ~far.free[some]))
+    def _reserves(self) -> Iterator[Reserves]:
+        """One after the other, as long as there are any."""
+        for number in range(RESERVES if self.ways.reserves and not self.soft else 0):
+            if (found := self.question_tables.reserves(number)) is None:
+                return
+            yield found
 
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
-        everyone = np.arange(self.boxes.count)
-        rooms = self.rooms
+        rooms, everyone = self.rooms, np.arange(self.rooms.count)
         rise, fall = rooms.own[0].copy(), rooms.own[1].copy()
-        for payers in self._bases():
+        reserves = (_Payers(partial(self._paid, each), each.single) for each in self._reserves())
+        for payers in (*self._bases(), *reserves):
             ends = payers.reach(everyone)
             ends[:, payers.own] = 0
             more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
-        for number in range(self._most_reserves):
-            reserves = self.question_tables.reserves(number)
-            if reserves is None:
-                break
-            ends = self._paid(reserves, everyone)
-            ends[:, reserves.single] = 0
-            more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
-            rise, fall = rise + more[0], fall + more[1]
-        low, high = self.boxes.own
+        low, high = self.judged.boxes.own
         return np.maximum(low + rooms.first - fall, low), np.minimum(low + rooms.last + rise, high)
 
     def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
@@ -297,31 +214,29 @@ class Coverage:
         return reserves.reach(self.question_tables.ground, scarce.astype(rooms.kind), parts, safety)
 
 
+class _Payers(NamedTuple):
+    """A basis, or reserves: who pays for what moves."""
+
+    reach: Callable[[Ints], NDArray[np.floating]]
+    """How far some parts go: (4, a) rise and fall, then with what two records leave."""
+    own: Ints
+    """Those who pay and whose own moves are counted already."""
+
+
 def show(
-    question_tables: QuestionTables,
-    boxes: Knowledge,
-    pins: Pins,
-    tables: Tables,
-    need: int,
-    insiders: int,
-    allowance: Allowance,
-    keep: bool = False,
-    whom: Whom | None = None,
+    question_tables: QuestionTables, judged: Judged, tables: Tables, allowance: Allowance, keep: bool = False
 ) -> Shown:
-    """Who keeps a run of width `need` in every one of some tables' neighbourhood.
+    """Who keeps the run that is asked for around every one of some tables.
 
     Args:
         question_tables: The queries.
-        boxes: Its parts with the boxes of this judgement.
-        pins: The held records.
+        judged: What is asked.
         tables: Agree with past answers and the new ones.
-        need: Greatest minus least value, in units.
-        insiders: 0 or 1.
         allowance: What may be spent; nothing more is tried beyond it.
         keep: See `Coverage.exactly`.
-        whom: Of whom something is to be shown; by default of everybody.
     """
-    showing = Coverage(question_tables, boxes, pins, tables, need, insiders, whom)
+    boxes, need, whom = judged.boxes, judged.need, judged.whom
+    showing = Coverage(question_tables, judged, tables)
     span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
@@ -364,7 +279,7 @@ def certified_runs(
     if pins is None or (totals > bounds_of(boxes, pins).most).any():
         return nobody
     tables = Tables(totals, totals)
-    showing = Coverage(question_tables, boxes, pins, tables, boxes.widest, 0)
+    showing = Coverage(question_tables, Judged(boxes, pins, boxes.widest, 0), tables)
     if not showing.inside:
         return nobody
     low, high = showing.runs()

@@ -36,33 +36,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import as_int64, compiled
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, Whole, joined
-from cae_sql.inference.tables.margins import Floats, Toll
+from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.margins import Toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import basis_of, columns_in
-from cae_sql.inference.tables.shared_moves import (
-    STEPS,
-    TRIES,
-    costs_of,
-    helpers_of,
-    possible,
-    shorten,
-    spread_out,
-    weigh,
-    weighed,
-    weight,
-)
+from cae_sql.inference.tables.shared_moves import Records, helpers_of, pay, spread_out
 from cae_sql.threads import in_two
 
 MOST_PARTS = 60_000
@@ -81,11 +67,6 @@ LED_TURNS = 6
 looks that showed everybody one took more."""
 ENOUGH = 8
 """Whole domains that helpers of one sum shall be able to move together."""
-MOVES = 64
-"""Of one record to one side, at most."""
-SLOTS = 16
-"""Of so many numbers what nobody has been asked for yet is kept at once: what it takes to weigh all helpers
-was nearly half of what looking for moves took."""
 
 
 class Pooled:
@@ -119,43 +100,34 @@ class Pooled:
         left = far.left(self.need)
         if not len(left) or len(left) > MOST_OPEN or self.rooms.count > MOST_PARTS:
             return
-        self._show(far, reserved)
+        self._marks = self.question_tables.marks_of(np.arange(self.rooms.count))
+        self._shares = _Shares(self.rooms, self.need, self._marks)
+        self._able = self.rooms.whole.copy()
+        for parts in reserved:
+            self._able[parts] = False
+        self._show(far)
         if keep and self._found:
             self.question_tables.keep(joined(self._found))
 
-    def _show(self, far: Far, reserved: Sequence[Ints]) -> None:
-        rooms = self.rooms
-        marks = self.question_tables.marks_of(np.arange(rooms.count))
-        shares, bases = _Shares(rooms, self.need, marks), list[_Basis]()
-        able = rooms.whole.copy()
-        for parts in reserved:
-            able[parts] = False
+    def _show(self, far: Far) -> None:
+        """By kept moves, then by what bases show besides, then without kept moves."""
         self._moves = self.question_tables.moves
-        # rising: what gains takes from what others have below them
-        self._left = dict[tuple[int, int], tuple[Ints, Ints]]()
-        for way, share in product(range(2), range(2)):
-            both = (way, 1 - way)
-            room = np.array([np.where(able, shares.rooms[side, share], 0) for side in both])
-            kept = np.array([shares.kept[side, share] for side in both])
-            self._left[way, share] = room, kept if rooms.insiders else room
+        nobody = np.zeros(0, dtype=np.int64)
+        none = _Basis(nobody, np.zeros((0, 0), np.float32), nobody, np.zeros((0, 0), np.int8))
         for part in (*ALONE, 1):
             left = far.left(self.need)
             if self._moves.count and len(left):
-                none = np.zeros((0, 0), np.int8)
-                nobody = _Basis(left[:0], np.zeros((0, 0), np.float32), left[:0], none)
-                self._reach(far, left, np.zeros((len(left), 0), np.int8), nobody, shares, part)
+                self._reach(far, left, np.zeros((len(left), 0), np.int8), none, part)
         self._moves = self._moves.of_those(far.left(self.need))
-        found = self._bases(marks, reserved)
-        self._by_bases(far, marks, shares, bases, found)
+        bases, further = list[_Basis](), self._bases()
+        self._by_bases(far, bases, further)
         left = far.left(self.need)
         if self._moves.count and len(left) <= FEW:
             # whom kept moves leave nothing that others could be made of
             self._moves = NO_MOVES
-            self._by_bases(far, marks, shares, bases, found)
+            self._by_bases(far, bases, further)
 
-    def _by_bases(
-        self, far: Far, marks: Columns, shares: _Shares, bases: list[_Basis], further: Iterator[_Basis]
-    ) -> None:
+    def _by_bases(self, far: Far, bases: list[_Basis], further: Iterator[_Basis]) -> None:
         """Show of those who are left what can be looked for over bases; these are added to."""
         looked = self.rooms.count
         turns = TURNS[:LED_TURNS] if len(self.toll.budget) else TURNS
@@ -175,90 +147,81 @@ class Pooled:
                     # moves of those who are shown by now need not be carried along
                     self._moves, looked = self._moves.of_those(left), len(left)
                 whom = left[~np.isin(left, bases[number].basic)]
-                mine = columns_in(marks[whom], bases[number].inverse)
+                mine = columns_in(self._marks[whom], bases[number].inverse)
                 if len(whom) and mine is not None:
-                    self._reach(far, whom, mine, bases[number], shares, part)
+                    self._reach(far, whom, mine, bases[number], part)
 
-    def _bases(self, marks: Columns, reserved: Sequence[Ints]) -> Iterator[_Basis]:
+    def _bases(self) -> Iterator[_Basis]:
         """Bases that share no part, each with those who help it."""
-        rooms, rank = self.rooms, marks.shape[1]
-        taken = ~rooms.whole | ((rooms.down <= 0) & (rooms.up <= 0))
-        for parts in reserved:
-            taken[parts] = True
+        rooms, rank = self.rooms, self._marks.shape[1]
+        taken = ~self._able | ((rooms.down <= 0) & (rooms.up <= 0))
         able, nearer = np.flatnonzero(~taken), rooms.nearer(np.arange(rooms.count))
         while self.allowance.spend(rank * rank * len(able) / LANES):
-            found = basis_of(marks, taken, nearer)
+            found = basis_of(self._marks, taken, nearer)
             if found is None:
                 return
             taken[found[0]] = True
             others = able[~np.isin(able, found[0])]
-            helpers = helpers_of(marks, others, nearer[others], ENOUGH * rooms.widest)
-            theirs = columns_in(marks[helpers], found[1])
+            helpers = helpers_of(self._marks, others, nearer[others], ENOUGH * rooms.widest)
+            theirs = columns_in(self._marks[helpers], found[1])
             if theirs is not None:
-                payers = np.concatenate([found[0], helpers])
-                yield _Basis(found[0], found[1], payers, np.ascontiguousarray(theirs.T))
+                yield _Basis(*found, np.concatenate([found[0], helpers]), np.ascontiguousarray(theirs.T))
 
-    def _reach(self, far: Far, whom: Ints, mine: Columns, basis: _Basis, shares: _Shares, part: int) -> None:
+    def _reach(self, far: Far, whom: Ints, mine: Columns, basis: _Basis, part: int) -> None:
         """Show what one basis and those who help it can of some parts (a,), columns (a, k)."""
         rooms, need = self.rooms, self.need
         span, first, last = rooms.span[whom], rooms.first[whom], rooms.last[whom]
         lacking, kept = far.widths[whom] < need, far.free[whom]
         # whoever falls far need not rise so far
-        fall = self._spend(
-            whom, mine, basis, shares, (0, 1, part), np.where(lacking, np.minimum(last, need), 0)
-        )
+        fall = self._spend(whom, mine, basis, (0, 1, part), np.where(lacking, np.minimum(last, need), 0))
         most = np.minimum(span - first, need - np.minimum(fall, first))
-        rise = self._spend(whom, mine, basis, shares, (0, 0, part), np.where(lacking, most, 0))
+        rise = self._spend(whom, mine, basis, (0, 0, part), np.where(lacking, most, 0))
         width = np.minimum(
             np.minimum(span - first, rise) + np.minimum(first, fall),
             np.minimum(span - last, rise) + np.minimum(last, fall),
         )
         far.widths[whom] = np.maximum(far.widths[whom], width)
         if rooms.insiders:
-            fall = self._spend(whom, mine, basis, shares, (1, 1, part), np.where(kept, 0, last))
+            fall = self._spend(whom, mine, basis, (1, 1, part), np.where(kept, 0, last))
             most = np.where(kept | (fall < last), 0, span - first)
-            rise = self._spend(whom, mine, basis, shares, (1, 0, part), most)
+            rise = self._spend(whom, mine, basis, (1, 0, part), most)
             far.free[whom] |= (rise >= span - first) & (fall >= last)
         else:
             far.free[whom] = True
 
     def _spend(
-        self, whom: Ints, mine: Columns, basis: _Basis, shares: _Shares, how: tuple[int, int, int],
-        target: Ints,
-    ) -> Ints:  # fmt: skip
+        self, whom: Ints, mine: Columns, basis: _Basis, how: tuple[int, int, int], target: Ints
+    ) -> Ints:
         """(a,) how far some parts go.
 
         Args:
             whom: (a,) which.
             mine: (a, k) their columns.
             basis: Who pays.
-            shares: Of all rooms.
             how: Whether out of the insider's rooms; whether down; part that one alone may carry.
             target: (a,) how far each shall go; no further is tried.
         """
         share, way, part = how
         if not target.any():
             return np.zeros(len(whom), dtype=np.int64)
+        shares, rooms, moves = self._shares, self.rooms, self._moves
         own = shares.kept[way, share, whom]
-        lost = own - shares.own[way, share, whom]
-        room, kept = self._left[way, share]
+        # rising: what gains takes from what others have below them
+        room = np.where(self._able, shares.rooms[[way, 1 - way], share], 0)
+        kept = shares.kept[[way, 1 - way], share] if rooms.insiders else room
         found, looked = np.zeros((2, len(whom)), dtype=np.int64)
-        moves, (firsts, ends) = self._moves, self._moves.of(whom)
-        gradient, cost = self.toll.gradient, self.toll.cost
-        budget = self.toll.budget * (1 - self.rooms.share if share else self.rooms.share)
+        lost, (firsts, ends) = own - shares.own[way, share, whom], moves.of(whom)
+        records = Records(whom, mine, own, lost, target, firsts, ends, found, looked)
+        toll = self.toll._replace(budget=self.toll.budget * (1 - rooms.share if share else rooms.share))
 
-        def work(start: int, end: int) -> tuple[Whole, Ints, Whole, Whole]:
-            return _pay(
-                mine, basis.theirs, room, kept, basis.payers, whom, own, lost, target, part, start, end,
-                firsts, ends, moves.starts, moves.parts, moves.by, gradient, cost, budget, found, looked,
-            )  # fmt: skip
+        def work(start: int, end: int) -> Moves:
+            return Moves(*pay(records, basis.theirs, basis.payers, room, kept, moves, toll, part, start, end))
 
         many = basis.theirs.shape[1]
         entries = int((moves.starts[ends] - moves.starts[firsts]).sum())
         these = in_two(work, len(whom), 100 * many + entries // max(len(whom), 1))
         self.allowance.spend(int(looked.sum()) * many / LANES + entries / ENTRIES)
-        more = [each for each in (Moves(*one) for one in these) if each.count]
-        if more:
+        if more := [each for each in these if each.count]:
             self._found += more
             self._moves = joined([moves, *more])
         return found
@@ -300,316 +263,3 @@ def _rounded(room: Ints, need: int, whole: int) -> Ints:
     """Shares of need / whole, the first rounded down."""
     share = room * need // whole
     return np.array([share, room - share])
-
-
-class _Asked(NamedTuple):
-    """What one record's moves to one side have asked of everybody. Shapes: p' parts."""
-
-    room: Ints
-    """(2, p') what each part may lose and gain."""
-    kept: Ints
-    """(2, p') the same where one of its records does not."""
-    free: Ints
-    """(2, p') what each may still lose and gain, where it is known; see `seen`."""
-    load: Ints
-    """(2, p') what they have lost and gained so far."""
-    touched: Ints
-    """(p',) how many steps have asked them."""
-    seen: Ints
-    """(p',) for whom, last, the three were filled in: a place, from 1 on."""
-
-
-@compiled()
-def _meet(asked: _Asked, turn: int, who: int, most: int, part: int) -> None:
-    """Fill in what a part may lose and gain for one record's moves, before it is asked for the first time."""
-    if asked.seen[part] != turn:
-        asked.seen[part], asked.touched[part] = turn, 0
-        for side in range(2):
-            room, kept = asked.room[side, part], asked.kept[side, part]
-            asked.free[side, part] = 0 if part == who else min(room, kept + most)
-            asked.load[side, part] = 0
-
-
-@compiled(exact=True)
-def _pay(
-    columns: Columns, theirs: Columns, room: Ints, kept: Ints, payers: Ints, whom: Ints, own: Ints,
-    lost_inside: Ints, target: Ints, part: int, start: int, end: int, firsts: Ints, ends: Ints,
-    starts: Ints, parts: Whole, by: Whole, gradient: Floats, cost: Floats, budget: Floats, reached: Ints,
-    looked: Ints,
-) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
-    """How far parts start..end rise, by moves out of shared rooms, whoever else is left out.
-
-    Args:
-        columns: (a, k) of the parts.
-        theirs: (k, h) of the helpers.
-        room: (2, p') what each part may lose and gain.
-        kept: (2, p') the same where one of its records does not.
-        payers: (k + h,) the basic parts, then the helpers.
-        whom: (a,) the parts that rise.
-        own: (a,) what a record's fellows give it.
-        lost_inside: (a,) how much less they do, one of them aside.
-        target: (a,) how far each shall go; no further is tried.
-        part: Nobody alone carries more than one part in so many.
-        start: The first; `end`: the one after the last.
-        firsts: (a,) the first kept move of each; `ends`: the one after its last.
-        starts: Of the entries of kept moves, which are `parts` and `by`.
-        gradient: (m, p') what the statistics change with a part; `cost`: (m, p') what payments cost besides.
-        budget: (m,) what one record's moves to one side may cost in all.
-        reached: (a,) filled.
-        looked: (a,) how often all helpers were looked at for each; added to.
-
-    Returns:
-        The moves that were not among those kept.
-    """
-    size, many = theirs.shape
-    free, load = np.zeros(room.shape, np.int64), np.zeros(room.shape, np.int64)
-    touched, seen = np.zeros(room.shape[1], np.int64), np.zeros(room.shape[1], np.int64)
-    asked = _Asked(room, kept, free, load, touched, seen)
-    kept_here = np.empty((2, size + many), np.int64)
-    for i in range(size + many):
-        for side in range(2):
-            kept_here[side, i] = kept[side, payers[i]]
-    # what nobody has been asked for yet is worked out once for all who may ask as much of one
-    asks = np.full(SLOTS, -1, np.int64)
-    free_at = np.empty((SLOTS, 2, size + many), np.int64)
-    weights_at, lengths_at = np.empty((SLOTS, size), np.float32), np.empty((SLOTS, many), np.float32)
-    costs_at = np.empty((SLOTS, 2, many), np.float32)
-    free_here, load_here = np.empty((2, size + many), np.int64), np.empty((2, size + many), np.int64)
-    touched_here = np.empty(size + many, np.int64)
-    weights, lengths = np.empty(size, np.float32), np.empty(many, np.float32)
-    costs = np.empty((2, many), np.float32)
-    their, where = np.empty(1024, np.int32), np.zeros(1025, np.int64)
-    their_parts, their_by = np.empty(16384, np.int32), np.empty(16384, np.int32)
-    made, left = as_int64(0), np.empty(len(budget))
-    for place in range(start, end):
-        if target[place] <= 0:
-            continue
-        left[:] = budget
-        who, most = whom[place], max(1, -(-target[place] // part))
-        total, worst = _by_kept(
-            asked, place + 1, who, most, own[place], lost_inside[place], target[place], firsts[place],
-            ends[place], starts, parts, by, gradient, cost, left,
-        )  # fmt: skip
-        if total - worst >= target[place] or size == 0:
-            reached[place] = max(total - worst, 0)
-            continue
-        slot = most % SLOTS
-        if asks[slot] != most:
-            asks[slot] = most
-            for i in range(size + many):
-                for side in range(2):
-                    free_at[slot, side, i] = min(room[side, payers[i]], kept_here[side, i] + most)
-            weighed(
-                theirs, free_at[slot], weights_at[slot], lengths_at[slot], costs_at[slot],
-                looked[place : place + 1],
-            )  # fmt: skip
-        free_here[:], costs[:], load_here[:], touched_here[:] = free_at[slot], costs_at[slot], 0, 0
-        weights[:], lengths[:] = weights_at[slot], lengths_at[slot]
-        _meet(asked, place + 1, who, most, who)
-        for i in range(size + many):
-            n = payers[i]
-            if seen[n] != place + 1:
-                continue
-            touched_here[i] = touched[n]
-            for side in range(2):
-                free_here[side, i], load_here[side, i] = free[side, n], load[side, n]
-            if i >= size:
-                costs_of(free_here, costs, size, i - size)
-                continue
-            more = weight(free_here[0, i], free_here[1, i]) - weights[i]
-            if more != 0:
-                weigh(weights, lengths, theirs, i, more)
-                looked[place] += 1
-        if made + MOVES >= len(their):
-            their, where = _widened(their, 2 * len(their)), _wider_starts(where)
-        if where[made] + MOVES * (size + STEPS) > len(their_parts):
-            room_for = 2 * len(their_parts) + MOVES * (size + STEPS)
-            their_parts, their_by = _widened(their_parts, room_for), _widened(their_by, room_for)
-        before = made
-        reached[place], made = _paid(
-            columns[place], theirs, free_here, load_here, kept_here, touched_here, payers, weights, lengths,
-            costs, total, worst, target[place], who, gradient, cost, left, looked[place : place + 1], where,
-            their_parts, their_by, made,
-        )  # fmt: skip
-        for move in range(before, made):
-            their[move] = who
-    return their[:made], where[: made + 1], their_parts[: where[made]], their_by[: where[made]]
-
-
-@compiled()
-def _by_kept(
-    asked: _Asked, turn: int, who: int, most: int, total: int, worst: int, target: int, first: int,
-    end: int, starts: Ints, parts: Whole, by: Whole, gradient: Floats, cost: Floats, left: Floats,
-) -> tuple[int, int]:  # fmt: skip
-    """`_pay` of one part by kept moves, each as far as the ones before leave: steps, and those that are lost.
-
-    Args:
-        asked: What its moves have asked; changed.
-        turn: Of which record it is, see `_Asked.seen`.
-        who: The part.
-        most: What one alone may carry beyond what it has without a record.
-        total: Steps so far.
-        worst: Of which so many are lost with somebody.
-        target: How far it shall go.
-        first: Its first kept move; `end`: the one after the last. `starts`, `parts` and `by` as in `Moves`.
-        gradient: As in `_pay`, as is `cost`.
-        left: (m,) what is left of what its moves may cost; changed.
-    """
-    free = asked.free
-    for m in range(first, end):
-        if total - worst >= target:
-            break
-        step = target + worst - total
-        for e in range(starts[m], starts[m + 1]):
-            _meet(asked, turn, who, most, as_int64(parts[e]))
-            step = min(step, free[0 if by[e] < 0 else 1, parts[e]] // abs(by[e]))
-            if step <= 0:
-                break
-        step = _tolled(gradient, cost, left, who, parts, by, starts[m], starts[m + 1], step)
-        if step > 0:
-            total += step
-            for e in range(starts[m], starts[m + 1]):
-                side = 0 if by[e] < 0 else 1
-                part, entry = as_int64(parts[e]), as_int64(abs(by[e]))
-                lost = _load(free, asked.load, asked.kept, asked.touched, side, part, step, entry)
-                worst = max(worst, lost)
-    return total, worst
-
-
-@compiled()
-def _tolled(
-    gradient: Floats, cost: Floats, left: Floats, who: int, parts: Whole, by: Whole, first: int, end: int,
-    step: int,
-) -> int:  # fmt: skip
-    """How far a move goes for what may be spent on it; that is spent."""
-    if step <= 0 or len(left) == 0:
-        return step
-    for m in range(len(left)):
-        price = _price(gradient, cost, m, who, parts, by, first, end)
-        if price * step > left[m]:
-            step = min(step, int(left[m] / price))
-    if step > 0:
-        for m in range(len(left)):
-            left[m] -= step * _price(gradient, cost, m, who, parts, by, first, end)
-    return step
-
-
-@compiled()
-def _price(
-    gradient: Floats, cost: Floats, m: int, who: int, parts: Whole, by: Whole, first: int, end: int
-) -> float:
-    """What one step of a move costs."""
-    change, paid = gradient[m, who], 0.0
-    for e in range(first, end):
-        change += by[e] * gradient[m, parts[e]]
-        paid += abs(by[e]) * cost[m, parts[e]]
-    price: float = abs(change) + paid
-    return price
-
-
-@compiled()
-def _widened(entries: Whole, room: int) -> Whole:
-    found = np.empty(room, np.int32)
-    for place in range(len(entries)):
-        found[place] = entries[place]
-    return found
-
-
-@compiled()
-def _wider_starts(starts: Ints) -> Ints:
-    found = np.zeros(2 * len(starts), np.int64)
-    for place in range(len(starts)):
-        found[place] = starts[place]
-    return found
-
-
-@compiled()
-def _paid(
-    column: Columns, theirs: Columns, free: Ints, load: Ints, kept: Ints, touched: Ints, payers: Ints,
-    weights: NDArray[np.float32], lengths: NDArray[np.float32], costs: NDArray[np.float32],
-    total: int, worst: int, target: int, who: int, gradient: Floats, cost: Floats, budget: Floats,
-    looked: Ints, where: Ints, parts: Whole, by: Whole, made: int,
-) -> tuple[int, int]:  # fmt: skip
-    """`_pay` of one part by moves that are looked for, after those that were kept.
-
-    Args:
-        column: (k,) of the part.
-        theirs: (k, h) of the helpers.
-        free: (2, k + h) what each who pays may still lose and gain; changed, as what follows is.
-        load: (2, k + h) what they have lost and gained so far.
-        kept: (2, k + h) what they may where one of their records does not.
-        touched: (k + h,) how many steps have asked them.
-        payers: (k + h,) the parts that they are.
-        weights: Of what is free, as of `weighed`; also `lengths` and `costs`. Changed.
-        total: Steps so far.
-        worst: Of which so many are lost with somebody.
-        target: How far it shall go.
-        who: The part itself.
-        gradient: As in `_pay`, as is `cost`.
-        budget: (m,) what is left of what its moves may cost; changed.
-        looked: (1,) how often all helpers were looked at; added to.
-        where: Of the moves found so far, whose entries are `parts` and `by`; added to.
-        made: How many these are.
-    """
-    size, many = theirs.shape
-    tries = 0
-    left, used = np.empty(size, np.int64), np.empty(STEPS, np.int64)
-    along, gains, signs = np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(many, np.int8)
-    for _ in range(MOVES):
-        if total - worst >= target:
-            break
-        for i in range(size):
-            left[i] = column[i]
-        count = shorten(left, theirs, weights, lengths, costs, along, gains, signs, used, looked)
-        step, blocks = possible(left, free, signs, used, count, target + worst - total)
-        if step > 0 and len(budget) > 0:
-            end = where[made]
-            for i in range(size):
-                if left[i] != 0:
-                    parts[end], by[end] = payers[i], -left[i]
-                    end += 1
-            for n in range(count):
-                parts[end], by[end] = payers[size + used[n]], signs[used[n]]
-                end += 1
-            step = _tolled(gradient, cost, budget, who, parts, by, where[made], end, step)
-            blocks = -1 if step <= 0 else blocks
-        if step > 0:
-            total += step
-            end = where[made]
-            for i in range(size):
-                if left[i] != 0:
-                    lost = _load(free, load, kept, touched, 0 if left[i] > 0 else 1, i, step, abs(left[i]))
-                    worst = max(worst, lost)
-                    looked[0] += 1
-                    weigh(weights, lengths, theirs, i, weight(free[0, i], free[1, i]) - weights[i])
-                    parts[end], by[end] = payers[i], -left[i]
-                    end += 1
-            for n in range(count):
-                side = 0 if signs[used[n]] < 0 else 1
-                worst = max(worst, _load(free, load, kept, touched, side, size + used[n], step, as_int64(1)))
-                parts[end], by[end] = payers[size + used[n]], signs[used[n]]
-                end += 1
-            made += 1
-            where[made] = end
-        for n in range(count):
-            signs[used[n]] = 0
-            costs_of(free, costs, size, used[n])
-        if step <= 0:
-            tries += 1
-            if tries > TRIES or blocks < 0:
-                break
-            weigh(weights, lengths, theirs, blocks, weights[blocks] * np.float32(15))
-    return max(total - worst, 0), made
-
-
-@compiled()
-def _load(
-    free: Ints, load: Ints, kept: Ints, touched: Ints, side: int, payer: int, step: int, entry: int
-) -> int:
-    """Take what a move uses of one who pays; how much is lost in all where one of its records does not."""
-    free[side, payer] -= step * entry
-    load[side, payer] += step * entry
-    touched[payer] += step
-    beyond = max(load[0, payer] - kept[0, payer], 0) + max(load[1, payer] - kept[1, payer], 0)
-    lost: int = min(beyond, touched[payer])
-    return lost

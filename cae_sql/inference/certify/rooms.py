@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.extremes import Pins
+from cae_sql.inference.facts.extremes import Pins, bounds_of
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import combine
-from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.inference.tables.exchange import Tables
 from cae_sql.threads import in_two
 
 SINGLE = 20_000
@@ -37,24 +37,28 @@ class Whom(NamedTuple):
     """That their records, as insiders, may have any value meanwhile."""
 
 
+class Judged(NamedTuple):
+    """What one judgement asks."""
+
+    boxes: Knowledge
+    """The parts with the boxes of this judgement."""
+    pins: Pins
+    """The held records."""
+    need: int
+    """Width that everybody should keep: greatest minus least value, in units."""
+    insiders: int
+    """0 or 1 individuals who know their own value."""
+    whom: Whom | None = None
+    """Of whom something is to be shown; by default of all that are somebody's."""
+
+
 class Rooms:
-    """The rooms of one judgement. Shapes: p' parts."""
+    """The rooms of one judgement, measured. Shapes: p' parts."""
 
-    def __init__(
-        self, boxes: Knowledge, pins: Pins, bounds: Bounds, tables: Tables, need: int, insiders: int,
-        whom: Whom | None = None,
-    ) -> None:  # fmt: skip
-        """Measure them.
-
-        Args:
-            boxes: The parts with the boxes of this judgement.
-            pins: The held records.
-            bounds: What totals leave these where they are.
-            tables: What is shown is shown for all of them.
-            need: Width that everybody should keep.
-            insiders: 0 or 1 individuals who know their own value.
-            whom: Of whom something is to be shown; by default of all that are somebody's.
-        """
+    def __init__(self, judged: Judged, tables: Tables) -> None:
+        """What is shown is shown for all of the tables."""
+        boxes, pins, need, insiders, whom = judged
+        bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
         self.whole = (self.loose > 0) & (self.loose == boxes.sizes)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.certify.coverage import Coverage
+from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -224,7 +225,7 @@ def runs_around(roomy_table: RoomyTable) -> tuple[Ints, Ints] | None:
             continue
         tables = Tables(roomy_table.totals, roomy_table.totals)
         need = int((boxes.high - boxes.low).max(initial=0))
-        low, high = Coverage(question_tables, boxes, pins, tables, need, 0).runs()
+        low, high = Coverage(question_tables, Judged(boxes, pins, need, 0), tables).runs()
         # two holders can give way to each other; of one and his fellows a walk sees what is between them
         held: NDArray[np.bool_] = (pins.count > 0) & (copies == 1)
         return np.where(held, boxes.high, low), np.where(held, boxes.high - 1, high)

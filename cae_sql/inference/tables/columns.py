@@ -58,63 +58,6 @@ def columns_of(
     return found
 
 
-def by_sums(inverse: NDArray[np.number], wide: bool = False) -> NDArray[np.signedinteger]:
-    """An inverse (k, k) with a row for each sum, in two bytes if coefficients of ±1 cannot go beyond them.
-
-    Args:
-        inverse: A row for each of those who pay.
-        wide: Whether coefficients may be anything: then eight bytes.
-    """
-    most = float(np.abs(inverse.astype(np.float64)).sum(axis=1).max(initial=0.0))
-    return inverse.T.astype(np.int64 if wide or most >= 2**15 else np.int16, order="C")
-
-
-@compiled()
-def multiplied(
-    marks: Columns, rank: int, inverse: NDArray[np.signedinteger], first: int, last: int, columns: Columns
-) -> int:  # fmt: skip
-    """Fill columns of some atoms: their coefficients times an inverse; the largest entry, −1 for too narrow.
-
-    An atom is in few sums, so whole rows are added up: in numbers of two bytes that is many at once. Entries
-    beyond int8 end it.
-
-    Args:
-        marks: (p, k) coefficients.
-        rank: k.
-        inverse: Of `by_sums`.
-        first: The first atom.
-        last: The one after the last.
-        columns: (p, k) changed.
-    """
-    column, largest = np.zeros(rank, inverse.dtype), 0
-    if rank == 0:
-        return 0  # no sums: nothing is paid
-    there, wide = np.zeros(rank + 1, np.int64), inverse.itemsize > 2
-    for atom in range(first, last):
-        column[:] = 0
-        count = 0
-        for number in range(rank):
-            # without a branch, which would be guessed wrong as often as not
-            there[count] = number
-            count += marks[atom, number] != 0
-        for place in range(count):
-            number = there[place]
-            mark = marks[atom, number]
-            if not wide and abs(np.int64(mark)) > 1:
-                return -1
-            for i in range(rank):
-                column[i] += mark * inverse[number, i]
-        most, least = column[0], column[0]
-        for i in range(rank):
-            most, least = max(most, column[i]), min(least, column[i])
-        largest = max(largest, most, -least)
-        if largest > LARGEST_ENTRY:
-            break
-        for i in range(rank):
-            columns[atom, i] = column[i]
-    return largest
-
-
 @compiled(exact=True)
 def strains(
     pivots: NDArray[np.int32], signs: Ints, spaces: Ints, shown: NDArray[np.int32], ys: NDArray[np.int32],

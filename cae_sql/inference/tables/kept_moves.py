@@ -15,7 +15,7 @@ while true answers were judged is never kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,21 +36,16 @@ PAIRS = 256
 Whole = NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
-class Moves:
-    """Of records of p parts, by part. Shapes: m moves, z entries."""
+class Moves(NamedTuple):
+    """m moves of records of p parts, with z entries; kernels take it as it is."""
 
-    whom: Whole
-    """(m,) the part that gains a unit, ascending."""
-    starts: Ints
-    """(m + 1,) where the entries of each begin."""
-    parts: Whole
-    """(z,) who pays: never the same part twice in a move, and never the one that gains."""
-    by: Whole
-    """(z,) what it gains, positive or negative."""
+    whom: Whole  # (m,) the part that gains a unit, ascending
+    starts: Ints  # (m + 1,) where the entries of each begin
+    parts: Whole  # (z,) who pays: never the same part twice in a move, and never the one that gains
+    by: Whole  # (z,) what it gains, positive or negative
 
     @property
-    def count(self) -> int:
+    def count(self) -> int:  # type: ignore[override]
         """Moves."""
         return len(self.whom)
 
@@ -66,9 +61,9 @@ class Moves:
         """Some of them, in the order given, which is by part."""
         lengths = np.diff(self.starts)[places]
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-        parts, by = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
-        _copy(self.starts[places], self.parts, self.by, starts, parts, by)
-        return Moves(self.whom[places], starts, parts, by)
+        found = Moves(self.whom[places], starts, *np.empty((2, starts[-1]), np.int32))
+        _copy(self, places, starts[:-1], found)
+        return found
 
     def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
         """(m,) whether no sum changes: added up in whole numbers.
@@ -77,14 +72,14 @@ class Moves:
             marks: (p, k) coefficients of all sums.
         """
         found = np.empty(self.count, dtype=np.bool_)
-        _kept_by(self.whom, self.starts, self.parts, self.by, marks, found)
+        _kept_by(self, marks, found)
         return found
 
     def over_atoms(self, parents: Ints) -> Moves:
         """The same over the atoms that the parts are of; without those that ask the atom itself to pay."""
         if len(parents) == 0 or parents.max() == len(parents) - 1:
             return self  # nothing was cut
-        found = Moves(*_over_atoms(self.whom, self.starts, self.parts, self.by, parents.astype(np.int32)))
+        found = Moves(*_over_atoms(self, parents.astype(np.int32)))
         return found.taken(np.argsort(found.whom, kind="stable"))
 
     def over_parts(self, parents: Ints, room: Ints, rows: Whole, pairs: Sequence[tuple[Ints, Ints]]) -> Moves:
@@ -103,13 +98,11 @@ class Moves:
         chosen = [_roomiest(each, room) for each in pairs]
         starts = np.cumsum([0, *(len(inside) for inside, _ in chosen)])
         both = np.hstack([np.zeros((2, 0), dtype=np.int64), *(np.array(each) for each in chosen)])
-        found = Moves(
-            *_over_parts(
-                self.whom, self.starts, self.parts, self.by, order.astype(np.int32), firsts,
-                np.ascontiguousarray(rows.T).astype(np.int32), starts.astype(np.int64),
-                np.ascontiguousarray(both).astype(np.int32),
-            )
+        cuts = Cuts(
+            order.astype(np.int32), firsts, np.ascontiguousarray(rows.T).astype(np.int32),
+            starts.astype(np.int64), np.ascontiguousarray(both).astype(np.int32),
         )  # fmt: skip
+        found = Moves(*_over_parts(self, cuts))
         return found.taken(np.argsort(found.whom, kind="stable"))
 
 
@@ -130,11 +123,21 @@ def joined(those: Sequence[Moves]) -> Moves:
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths[order])])
     goals = np.full(len(whom), -1, dtype=np.int64)
     goals[order] = starts[:-1]
-    parts, by = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    found = Moves(whom[order], starts, *np.empty((2, starts[-1]), np.int32))
     ends = np.cumsum([each.count for each in those])
     for each, end in zip(those, ends, strict=True):
-        _put(each.starts, each.parts, each.by, goals[end - each.count : end], parts, by)
-    return Moves(whom[order], starts, parts, by)
+        _copy(each, np.arange(each.count), goals[end - each.count : end], found)
+    return found
+
+
+class Cuts(NamedTuple):
+    """How g new sums cut p atoms into p' parts."""
+
+    order: Whole  # (p',) parts by atom, the roomiest first
+    firsts: Ints  # (p + 1,) where those of each atom begin
+    rows: Whole  # (p', g) coefficients of the new sums
+    pair_starts: Ints  # (g + 1,) where the pairs of each begin
+    pairs: Whole  # (2, ...) two parts of an atom, the first in the sum and the second outside
 
 
 def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
@@ -145,60 +148,47 @@ def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
 
 
 @compiled(exact=True)
-def _copy(firsts: Ints, parts: Whole, by: Whole, starts: Ints, to_parts: Whole, to_by: Whole) -> None:
-    """Copy runs of entries, each from where it began to where it begins now."""
-    for m in range(len(firsts)):
-        for place in range(starts[m + 1] - starts[m]):
-            to_parts[starts[m] + place] = parts[firsts[m] + place]
-            to_by[starts[m] + place] = by[firsts[m] + place]
-
-
-@compiled()
-def _put(starts: Ints, parts: Whole, by: Whole, goals: Ints, to_parts: Whole, to_by: Whole) -> None:
-    """Copy the entries of each move to where they begin then; those of −1 are left out."""
-    for m in range(len(goals)):
-        if goals[m] >= 0:
-            for place in range(starts[m + 1] - starts[m]):
-                to_parts[goals[m] + place] = parts[starts[m] + place]
-                to_by[goals[m] + place] = by[starts[m] + place]
+def _copy(moves: Moves, places: Ints, goals: Ints, to: Moves) -> None:
+    """Copy the entries of some moves to where they begin then; those of −1 are left out."""
+    for n in range(len(places)):
+        first = moves.starts[places[n]]
+        if goals[n] >= 0:
+            for e in range(moves.starts[places[n] + 1] - first):
+                to.parts[goals[n] + e] = moves.parts[first + e]
+                to.by[goals[n] + e] = moves.by[first + e]
 
 
 @compiled(exact=True)
-def _kept_by(
-    whom: Whole, starts: Ints, parts: Whole, by: Whole, marks: Columns, found: NDArray[np.bool_]
-) -> None:
+def _kept_by(moves: Moves, marks: Columns, found: NDArray[np.bool_]) -> None:
     """`Moves.kept_by`: each sum is the record's own coefficient and what those who pay add."""
     change = np.zeros(marks.shape[1], np.int64)
-    for m in range(len(whom)):
+    for m in range(len(moves.whom)):
         for k in range(len(change)):
-            change[k] = marks[whom[m], k]
+            change[k] = marks[moves.whom[m], k]
         well = True
-        for e in range(starts[m], starts[m + 1]):
-            well = well and parts[e] != whom[m]
+        for e in range(moves.starts[m], moves.starts[m + 1]):
+            well = well and moves.parts[e] != moves.whom[m]
             for k in range(len(change)):
-                change[k] += np.int64(by[e]) * marks[parts[e], k]
+                change[k] += np.int64(moves.by[e]) * marks[moves.parts[e], k]
         for k in range(len(change)):
             well = well and change[k] == 0
         found[m] = well
 
 
 @compiled(exact=True)
-def _over_atoms(
-    whom: Whole, starts: Ints, parts: Whole, by: Whole, parents: Whole
-) -> tuple[Whole, Ints, Whole, Whole]:
+def _over_atoms(moves: Moves, parents: Whole) -> tuple[Whole, Ints, Whole, Whole]:
     """`Moves.over_atoms`, in the order of the moves: a sort takes a second to compile."""
-    count = len(whom)
+    count, parts = len(moves.whom), moves.parts
     their, where = np.empty(count, np.int32), np.zeros(count + 1, np.int64)
     atoms, gains = np.empty(len(parts), np.int32), np.empty(len(parts), np.int32)
     made = 0
     for m in range(count):
         first = end = where[made]
-        mine = parents[whom[m]]
-        itself = False
-        for e in range(starts[m], starts[m + 1]):
+        mine, itself = parents[moves.whom[m]], False
+        for e in range(moves.starts[m], moves.starts[m + 1]):
             atom = parents[parts[e]]
             itself = itself or atom == mine
-            end = _added(atoms, gains, first, end, atom, as_int64(by[e]))
+            end = _added(atoms, gains, first, end, atom, as_int64(moves.by[e]))
         if not itself:
             their[made] = mine
             made += 1
@@ -221,103 +211,95 @@ def _added(parts: Whole, by: Whole, first: int, end: int, part: int, gain: int) 
 
 
 @compiled(exact=True)
-def _over_parts(
-    whom: Whole, starts: Ints, parts: Whole, by: Whole, order: Whole, firsts: Ints, rows: Whole,
-    pair_starts: Ints, pairs: Whole,
-) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
-    """`Moves.over_parts`.
-
-    Args:
-        whom: (m,) atoms; `starts`, `parts` and `by` as in `Moves`.
-        order: (p',) parts by atom, the roomiest first.
-        firsts: (p + 1,) where those of each atom begin.
-        rows: (p', g) coefficients of the new sums.
-        pair_starts: (g + 1,) where the pairs for each begin.
-        pairs: (2, …) the part in the sum, and the one outside.
-    """
-    news = rows.shape[1]
+def _over_parts(moves: Moves, cuts: Cuts) -> tuple[Whole, Ints, Whole, Whole]:
+    """`Moves.over_parts`."""
+    order, firsts, rows, news = cuts.order, cuts.firsts, cuts.rows, cuts.rows.shape[1]
     copies = 0
-    for m in range(len(whom)):
-        copies += firsts[whom[m] + 1] - firsts[whom[m]]
+    for m in range(len(moves.whom)):
+        copies += firsts[moves.whom[m] + 1] - firsts[moves.whom[m]]
     their, where = np.empty(copies, np.int32), np.zeros(copies + 1, np.int64)
     most = LONGEST + 2 * news
-    room = np.int64(len(parts)) + most
-    their_parts, their_by = np.empty(room, np.int32), np.empty(room, np.int32)
+    room = np.int64(len(moves.parts)) + most
+    parts, by = np.empty(room, np.int32), np.empty(room, np.int32)
     missing, chosen = np.empty(news, np.int64), np.empty(LONGEST, np.int64)
     made = turn = 0
-    for m in range(len(whom)):
-        length = starts[m + 1] - starts[m]
+    for m in range(len(moves.whom)):
+        start, length = moves.starts[m], moves.starts[m + 1] - moves.starts[m]
         if length > LONGEST:
             continue
-        for child in range(firsts[whom[m]], firsts[whom[m] + 1]):
+        for child in range(firsts[moves.whom[m]], firsts[moves.whom[m] + 1]):
             mine, first = order[child], where[made]
             if first + most > room:
                 room = 2 * room + most
-                their_parts, their_by = _wider(their_parts, room), _wider(their_by, room)
+                parts, by = wider(parts, room), wider(by, room)
             for g in range(news):
                 missing[g] = rows[mine, g]
             for n in range(length):
-                e = starts[m] + n
-                chosen[n] = firsts[parts[e]]
+                chosen[n] = firsts[moves.parts[start + n]]
                 for g in range(news):
-                    missing[g] += by[e] * rows[order[chosen[n]], g]
+                    missing[g] += moves.by[start + n] * rows[order[chosen[n]], g]
             for _ in range(PASSES):
-                if not _improved(missing, chosen, starts[m], length, parts, by, order, firsts, rows):
+                if not _improved(missing, chosen, start, length, moves, cuts):
                     break
             end = first
             for n in range(length):
-                end = _added(their_parts, their_by, first, end, order[chosen[n]], as_int64(by[starts[m] + n]))
+                end = _added(parts, by, first, end, order[chosen[n]], as_int64(moves.by[start + n]))
             well = True
             for g in range(news):
                 if missing[g] != 0 and well:
-                    count, well = pair_starts[g + 1] - pair_starts[g], False
-                    for _ in range(min(count, 4)):
-                        turn += 1
-                        pair = pair_starts[g] + turn % count
-                        inside, outside = pairs[0, pair], pairs[1, pair]
-                        if inside != mine and outside != mine:
-                            times = -missing[g] // (rows[inside, g] - rows[outside, g])
-                            end = _added(their_parts, their_by, first, end, inside, times)
-                            end = _added(their_parts, their_by, first, end, outside, -times)
-                            well = True
-                            break
+                    pair, turn = _pair(cuts, g, mine, turn)
+                    well = pair >= 0
+                    if well:
+                        inside, outside = cuts.pairs[0, pair], cuts.pairs[1, pair]
+                        times = -missing[g] // (rows[inside, g] - rows[outside, g])
+                        end = _added(parts, by, first, end, inside, times)
+                        end = _added(parts, by, first, end, outside, -times)
             if well and end - first <= LONGEST:
                 their[made] = mine
                 made += 1
                 where[made] = end
-    return their[:made], where[: made + 1], their_parts[: where[made]], their_by[: where[made]]
+    return their[:made], where[: made + 1], parts[: where[made]], by[: where[made]]
 
 
 @compiled()
-def _wider(entries: Whole, room: int) -> Whole:
-    found = np.empty(room, np.int32)
+def _pair(cuts: Cuts, g: int, mine: int, turn: int) -> tuple[int, int]:
+    """A pair for a new sum without the part that gains, and how many were looked at in all; −1: none."""
+    count = cuts.pair_starts[g + 1] - cuts.pair_starts[g]
+    for _ in range(min(count, 4)):
+        turn += 1
+        pair = cuts.pair_starts[g] + turn % count
+        if cuts.pairs[0, pair] != mine and cuts.pairs[1, pair] != mine:
+            return pair, turn
+    return as_int64(-1), turn
+
+
+@compiled()
+def wider(entries: NDArray[np.signedinteger], room: int) -> NDArray[np.signedinteger]:
+    """The same with place for more."""
+    found = np.empty(room, entries.dtype)
     for place in range(len(entries)):
         found[place] = entries[place]
     return found
 
 
 @compiled()
-def _improved(
-    missing: Ints, chosen: Ints, start: int, length: int, parts: Whole, by: Whole, order: Whole,
-    firsts: Ints, rows: Whole,
-) -> bool:  # fmt: skip
+def _improved(missing: Ints, chosen: Ints, start: int, length: int, moves: Moves, cuts: Cuts) -> bool:
     """Whether another part of some atom brings the new sums nearer; taken where it does."""
-    wrong = 0
+    order, rows, wrong = cuts.order, cuts.rows, 0
     for g in range(len(missing)):
         wrong += abs(missing[g])
     if wrong == 0:
         return False
     better = False
     for n in range(length):
-        atom = parts[start + n]
-        for other in range(firsts[atom], firsts[atom + 1]):
+        atom, by = moves.parts[start + n], moves.by[start + n]
+        for other in range(cuts.firsts[atom], cuts.firsts[atom + 1]):
             then = 0
             for g in range(len(missing)):
-                change = by[start + n] * (rows[order[other], g] - rows[order[chosen[n]], g])
-                then += abs(missing[g] + change)
+                then += abs(missing[g] + by * (rows[order[other], g] - rows[order[chosen[n]], g]))
             if then < wrong:
                 for g in range(len(missing)):
-                    missing[g] += by[start + n] * (rows[order[other], g] - rows[order[chosen[n]], g])
+                    missing[g] += by * (rows[order[other], g] - rows[order[chosen[n]], g])
                 chosen[n], wrong, better = other, then, True
                 if wrong == 0:
                     return True

@@ -42,7 +42,7 @@ Source: `mathematics.md`, 8 (soft constraints with a margin).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,7 @@ SAFETY = 1 - 1e-6
 """Tolls are floats: of what may be spent so much is."""
 
 
-@dataclass(frozen=True, eq=False)
-class Toll:
+class Toll(NamedTuple):
     """What moves may change in all. Shapes: m statistics, p' parts."""
 
     gradient: Floats

@@ -20,12 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.compiled import compiled
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns
-from cae_sql.inference.tables.paying import allotted, help_out, reach, suited
+from cae_sql.inference.tables.columns import NOTHING, Columns
 from cae_sql.inference.tables.roomy_table import basis_of
 from cae_sql.inference.tables.swaps import Swaps, canonical, named
-from cae_sql.threads import in_two
 
 KINDS = 20_000
 """Differences among which reserves are chosen, those with the most room."""
@@ -43,8 +42,8 @@ ATTEMPTS = 4
 """How often reserves are chosen without the differences that got no swaps because others took their parts."""
 LARGEST_INVERSE = 64
 """Entries beyond this: no reserve has the room."""
-
-Prices = tuple[Columns, int, Ints, NDArray[np.int32], Ints, Ints, Ints]
+AT_ONCE = 1 << 12
+"""Parts whose columns are worked out at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,12 +117,9 @@ class Reserves:
         found: NDArray[np.bool_] = whole - first - second < POOR * domain
         return found
 
-    def prices(self, ground: Ground) -> Prices:
-        """What parts take from each reserve, as kernels read it."""
-        sums, whose = np.nonzero(self.inverse.T)
-        starts = np.searchsorted(sums, np.arange(len(self.inverse) + 1))
-        width = len(self.inverse) - len(ground.rows)
-        return ground.marks, width, ground.parents, ground.rows, starts, whose, self.inverse.T[sums, whose]
+    def columns(self, effects: NDArray[np.int8]) -> NDArray[np.float32]:
+        """(a, k) what some effects on the sums take from each reserve: whole numbers, exact below 2**24."""
+        return effects.astype(np.float32) @ self.inverse.T.astype(np.float32)
 
     def reach(
         self, ground: Ground, scarce: NDArray[np.floating], parts: Ints, safety: float
@@ -137,22 +133,16 @@ class Reserves:
             safety: Factor of what is found.
         """
         ends = np.zeros((4, len(parts)), dtype=scarce.dtype)
-        marks, width, parents, rows, starts, whose, entries = self.prices(ground)
-        helped = np.flatnonzero(self.aside.any(axis=1))
-        row, from_ = np.nonzero(self.aside[helped])
-        firsts, by = np.searchsorted(row, np.arange(len(helped) + 1)), self.aside[helped[row], from_]
-        # the most that a part can take from a reserve, and besides: four bytes serve more at once than eight
-        most = float(np.abs(self.inverse).sum(axis=1).max(initial=0)) * LARGEST_ENTRY
-        besides = most * float(self.aside.sum(axis=0).max(initial=0))
-        kind = np.int32 if most + besides < 2**31 else np.int64
-
-        def work(start: int, end: int) -> None:
-            reach(
-                marks, width, parents, rows, starts, whose, entries.astype(kind), helped, firsts, from_,
-                by.astype(kind), scarce, parts[start:end], safety, ends[:, start:end],
-            )  # fmt: skip
-
-        in_two(work, len(parts), len(self.inverse))
+        helped = self.aside.any(axis=1)
+        for first in range(0, len(parts), AT_ONCE):
+            some = slice(first, first + AT_ONCE)
+            column = self.columns(ground.coefficients(parts[some]))
+            # what is taken aside may be taken either way
+            aside = np.abs(column[:, helped]).astype(np.float64) @ self.aside[helped]
+            gain, lose = ((np.maximum(each, 0) + aside).astype(scarce.dtype) for each in (column, -column))
+            for row, (down, up) in enumerate(((0, 1), (1, 0), (2, 3), (3, 2))):
+                most = np.maximum(gain * scarce[down], lose * scarce[up]).max(axis=1, initial=NOTHING)
+                ends[row, some] = safety / most.astype(np.float64)
         return ends
 
 
@@ -176,8 +166,8 @@ class Ground:
         return np.hstack([self.marks[self.parents[parts]], self.rows[:, parts].T.astype(np.int8)])
 
     def effects(self, gain: Ints, give: Ints) -> NDArray[np.int8]:
-        """(a, k + g) of some swaps."""
-        return self.coefficients(gain) - self.coefficients(give)
+        """(a, k + g) of some swaps, or single parts where nobody gives."""
+        return self.coefficients(gain) - np.where(give[:, None] >= 0, self.coefficients(give), 0)
 
     def rooms(self, gain: Ints, give: Ints) -> Ints:
         """(a,) how far swaps, or single parts where nobody gives, can move."""
@@ -211,7 +201,7 @@ class _Kinds:
 
     def allotted(self, order: Ints, enough: int, free: NDArray[np.bool_]) -> Ints:
         """Those taken of an order, none sharing a part; `free` is changed."""
-        return allotted(order, self.gain, self.give, self.kind, self.rooms, len(self.example), enough, free)
+        return _allotted(order, self.gain, self.give, self.kind, self.rooms, len(self.example), enough, free)
 
     def weights(self, taken: Ints) -> NDArray[np.float64]:
         """(c,) the room of some swaps, by kind."""
@@ -324,22 +314,31 @@ def _helped(
     if len(gain) > HELPERS:
         some = np.linspace(0, len(gain) - 1, HELPERS).astype(np.int64)
         gain, give = gain[some], give[some]
-    prices = reserves.prices(ground)
-    whom, sign, sides = (np.full(len(gain), kind, dtype=np.int64) for kind in (-1, 0, 0))
-
-    def work(first: int, last: int) -> None:
-        suited(*prices, gain, give, poor, first, last, whom, sign, sides)
-
-    in_two(work, len(gain), len(poor))
+    takes = reserves.columns(ground.effects(gain, give))
+    of_poor = takes[:, poor] != 0
+    count, whom = of_poor.sum(axis=1), np.flatnonzero(poor)[of_poor.argmax(axis=1)]
+    sign, sides = takes[np.arange(len(takes)), whom], np.count_nonzero(takes, axis=1) - count
     rooms = ground.rooms(gain, give)
-    # a single part is taken as it stands
-    fit = np.flatnonzero((whom >= 0) & (rooms > 0) & (sides <= MOST_SIDES) & ((give >= 0) | (sign > 0)))
-    order = fit[np.argsort(sides[fit], kind="stable")]
+    # one of the poor, by one; a single part is taken as it stands
+    fit = (
+        (count == 1) & (np.abs(sign) == 1) & (sides <= MOST_SIDES) & ((give >= 0) | (sign > 0)) & (rooms > 0)
+    )
+    order = np.flatnonzero(fit)
+    order = order[np.argsort(sides[order], kind="stable")]
     mine = np.minimum(ground.room[reserves.gain], ground.domain)
     has = np.bincount(reserves.of, weights=mine, minlength=len(poor)).astype(np.int64)
-    aside = reserves.aside.copy()
-    enough = AMPLE * ground.domain
-    taken = help_out(*prices, gain, give, order, whom, rooms, has, enough, reserves.aside, aside, free)
+    aside, taken = reserves.aside.copy(), list[int]()
+    for swap in order.tolist():
+        both, reserve = [each for each in (gain[swap], give[swap]) if each >= 0], whom[swap]
+        if not free[both].all() or has[reserve] >= AMPLE * ground.domain:
+            continue
+        free[both] = False
+        has[reserve] += rooms[swap]
+        by = np.abs(takes[swap]).astype(np.int64)
+        by[reserve] = 0
+        # reserves that are helped already take from others besides
+        aside[reserve] = np.maximum(aside[reserve], by + by @ reserves.aside)
+        taken.append(swap)
     turned = sign[taken] < 0
     return Reserves(
         np.concatenate([reserves.of, whom[taken]]),
@@ -358,3 +357,27 @@ def _independent(
     if found is None or np.abs(found[1]).max(initial=0) > LARGEST_INVERSE:
         return None
     return found[0], found[1].astype(np.int64)
+
+
+@compiled()
+def _allotted(
+    order: Ints,
+    gain: Ints,
+    give: Ints,
+    kind: Ints,
+    rooms: Ints,
+    kinds: int,
+    enough: int,
+    free: NDArray[np.bool_],
+) -> Ints:
+    """Swaps in an order, each taken if both its parts are free and its kind lacks room; `free` is changed."""
+    has = np.zeros(kinds, np.int64)
+    taken = np.zeros(len(order), np.int64)
+    count = 0
+    for swap in order:
+        if free[gain[swap]] and free[give[swap]] and has[kind[swap]] < enough:
+            free[gain[swap]] = free[give[swap]] = False
+            has[kind[swap]] += rooms[swap]
+            taken[count] = swap
+            count += 1
+    return taken[:count]

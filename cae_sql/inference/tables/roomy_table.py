@@ -22,7 +22,7 @@ from cae_sql.inference.facts.basis import eliminate
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending, by_sums, multiplied
+from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
 from cae_sql.inference.ways import ALL, Ways
@@ -32,6 +32,8 @@ CANDIDATES = 3_000
 """Atoms among which the basic ones of a further basis are looked for, the roomiest."""
 MOST_CANDIDATES = 20_000
 """Of more than this none are looked for."""
+AT_ONCE = 1 << 15
+"""Atoms whose columns are worked out at a time."""
 SWAPPED = 2_000
 """Fewer atoms than this are not swapped."""
 
@@ -47,14 +49,27 @@ class Basis:
 
     def grow(self, atoms: int, rows: int) -> None:
         """Make place, so that answers seldom copy everything."""
-        if self.columns.shape[0] < atoms or self.columns.shape[1] < rows:
-            high = max(
-                self.columns.shape[0], atoms + atoms // 16 + 16 if self.columns.shape[0] < atoms else 0
-            )
-            wide = max(self.columns.shape[1], rows + 16 if self.columns.shape[1] < rows else 0)
-            wider = np.zeros((high, wide), dtype=np.int8)
-            wider[: self.columns.shape[0], : self.columns.shape[1]] = self.columns
+        high, wide = self.columns.shape
+        if high < atoms or wide < rows:
+            shape = atoms + atoms // 16 + 16 if high < atoms else high, rows + 16 if wide < rows else wide
+            wider = np.zeros(shape, dtype=np.int8)
+            wider[:high, :wide] = self.columns
             self.columns = wider
+
+    def cut(self, parents: Ints, atoms: int, rows: int, width: int) -> None:
+        """Make place for so many atoms and rows; the last atoms have the columns of others, their parents."""
+        before = atoms - len(parents)
+        self.grow(atoms, rows)
+        self.columns[before:atoms, :width] = self.columns[parents, :width]
+
+    def extended(self, pending: Pending, width: int, atoms: int) -> bool:
+        """Take in new sums, after so many; False where an entry is too large."""
+        ys, pivots, columns, self.basic = pending.ys, pending.pivots, self.columns, pending.basic
+
+        def work(first: int, last: int) -> int:
+            return int(apply_pending(columns, width, ys, pivots, len(ys), first, last))
+
+        return not len(ys) or max(in_two(work, atoms, width + 1)) <= LARGEST_ENTRY
 
 
 @dataclass(eq=False)
@@ -214,23 +229,18 @@ class RoomyTable:
         before, count, width = len(self.totals), len(parents), self.rank
         rank = width + len(values)
         whole = Basis(np.zeros(0, np.int64), self.marks)
-        whole.grow(count, rank)
+        whole.cut(parents[before:], count, rank, width)
         self.marks = whole.columns
-        self.marks[before:count, :width] = self.marks[parents[before:], :width]
         self.marks[:count, width:rank] = rows.T
         kept = []
         for basis, pending in zip(self.bases, pendings, strict=True):
-            if pending is None:
-                continue
-            basis.grow(count, rank)
-            basis.columns[before:count, :width] = basis.columns[parents[before:], :width]
-            largest = _apply(basis.columns, pending, width, count)
-            basis.basic = pending.basic
-            if largest <= LARGEST_ENTRY:
-                kept.append(basis)
+            if pending is not None:
+                basis.cut(parents[before:], count, rank, width)
+                if basis.extended(pending, width, count):
+                    kept.append(basis)
         if self.swaps is not None:
             self.swaps = self.swaps.carried(parents, rows, width)
-            self.fours = self.fours[kept_by(self.fours, rows, np.arange(count))]
+            self.fours = self.fours[kept_by(self.fours, rows.T)]
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.moves = moves
         self._later.clear()
@@ -262,32 +272,21 @@ class RoomyTable:
             spare: Memory that nobody needs any more: new memory takes as long as the columns do.
         """
         places = [each for each in spare if each.shape[0] >= self.count and each.shape[1] >= self.rank]
-        return [self._columns(inverse, places.pop() if places else None) for inverse in inverses]
+        return [
+            self._columns(inverse, places.pop() if places else np.zeros(self.marks.shape, dtype=np.int8))
+            for inverse in inverses
+        ]
 
-    def _columns(self, inverse: NDArray[np.float32], place: Columns | None) -> Columns | None:
-        if place is None:
-            columns = np.zeros(self.marks.shape, dtype=np.int8)
-        else:
-            columns = place
-            columns[:] = 0
-
-        def largest(rows: NDArray[np.signedinteger]) -> int:
-            def work(first: int, last: int) -> int:
-                return int(multiplied(self.marks, self.rank, rows, first, last, columns))
-
-            found = in_two(work, self.count, self.rank + 1)
-            return largest(by_sums(inverse, wide=True)) if min(found) < 0 else max(found)
-
-        return columns if largest(by_sums(inverse)) <= LARGEST_ENTRY else None
-
-
-def _apply(columns: Columns, pending: Pending, width: int, count: int) -> int:
-    ys, pivots = pending.ys, pending.pivots
-
-    def work(first: int, last: int) -> int:
-        return int(apply_pending(columns, width, ys, pivots, len(ys), first, last))
-
-    return max(in_two(work, count, width + 1)) if len(ys) else 0
+    def _columns(self, inverse: NDArray[np.float32], columns: Columns) -> Columns | None:
+        columns[:, self.rank :] = 0
+        for first in range(0, self.count, AT_ONCE):
+            some = slice(first, min(first + AT_ONCE, self.count))
+            found = columns_in(self.marks[some, : self.rank], inverse)
+            if found is None:
+                return None
+            columns[some, : self.rank] = found
+        columns[self.count :] = 0
+        return columns
 
 
 def basis_of(

@@ -21,7 +21,6 @@ from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
-from cae_sql.threads import in_two
 
 ORDERS = 10
 """Random orders in which atoms are sorted."""
@@ -41,6 +40,8 @@ APART = (1, 2, 3, 5, 8, 13)
 """Of swaps of one difference, in some order, those so far apart are done against each other."""
 MOST_FOURS = 100_000
 """Such moves of four atoms that are kept."""
+AT_ONCE = 1 << 14
+"""That are looked at together."""
 SEED = 20130527
 
 Names = NDArray[np.uint64]
@@ -84,17 +85,9 @@ def named(names: Names, rows: NDArray[np.signedinteger], first: int) -> Names:
     """Names (p,) to which those of further sums (g, p), the first of them number `first`, are added."""
     found = names.copy()
     salts = np.random.default_rng(SEED).integers(0, 2**64, first + len(rows), dtype=np.uint64)[first:]
-    in_two(lambda one, last: add_names(rows, salts, one, last, found), len(names), len(rows))
+    for row, salt in zip(rows, salts, strict=True):
+        found += row.astype(np.int64).view(np.uint64) * salt
     return found
-
-
-@compiled()
-def add_names(rows: NDArray[np.signedinteger], salts: Names, first: int, last: int, names: Names) -> None:
-    """Add salts × coefficients (g, p) to names (p,), modulo 2**64."""
-    for place in range(first, last):
-        for number in range(len(salts)):
-            if rows[number, place]:
-                names[place] += np.uint64(np.int64(rows[number, place])) * salts[number]
 
 
 def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
@@ -134,34 +127,16 @@ def fours(swaps: Swaps, marks: Columns) -> Ints:
     if len(those) > MOST_FOURS:
         those = those[np.random.default_rng(len(those)).choice(len(those), MOST_FOURS, replace=False)]
     # names may be equal by chance: whole numbers say so
-    return those[kept_by(those, marks.T, np.arange(len(marks)))]
+    return those[kept_by(those, marks)]
 
 
-def kept_by(those: Ints, rows: NDArray[np.signedinteger], of: Ints) -> NDArray[np.bool_]:
-    """(q,) which moves of four keep some sums.
-
-    Args:
-        those: Of `fours`.
-        rows: (g, m) coefficients in the sums.
-        of: (p,) the column of each atom in these.
-    """
-    kept = np.ones(len(those), dtype=np.bool_)
-    in_two(lambda first, last: keep(those, rows, of, first, last, kept), len(those), 4 * len(rows))
-    return kept
-
-
-@compiled()
-def keep(
-    those: Ints, rows: NDArray[np.signedinteger], of: Ints, first: int, last: int, kept: NDArray[np.bool_]
-) -> None:  # fmt: skip
-    """Fill which moves of four keep some sums."""
-    for q in range(first, last):
-        a, b, c, d = of[those[q, 0]], of[those[q, 1]], of[those[q, 2]], of[those[q, 3]]
-        for number in range(len(rows)):
-            change = np.int64(rows[number, a]) - np.int64(rows[number, b])
-            if change + np.int64(rows[number, c]) - np.int64(rows[number, d]):
-                kept[q] = False
-                break
+def kept_by(those: Ints, marks: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
+    """(q,) which moves of four keep the sums with some coefficients (p, g)."""
+    found = []
+    for some in np.array_split(those, 1 + len(those) // AT_ONCE):
+        gains, gives = (marks[some[:, a]].astype(np.int32) + marks[some[:, b]] for a, b in ((0, 2), (1, 3)))
+        found.append((gains == gives).all(axis=1))
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,66 +243,23 @@ def _near(marks: Columns, atoms: Ints) -> tuple[Ints, Ints]:
     rank, count = marks.shape[1], len(atoms)
     if not rank or count < 2:
         return atoms[:0], atoms[:0]
-    chance = np.random.default_rng([SEED, rank])
-    bits = np.zeros((count, -(-rank // 64)), dtype=np.uint64)
-    in_two(lambda first, last: pack(marks, rank, atoms, first, last, bits), count, rank)
-    orders = max(2, min(ORDERS, LOOKED_AT // max(count * NEIGHBOURS, 1)))
+    chance, bits = np.random.default_rng([SEED, rank]), _words(marks[atoms])
     both = np.zeros(0, dtype=np.int64)
-    for _ in range(orders):
-        order = _sorted(bits, chance.permutation(rank)[:FIRST_SUMS])
+    for _ in range(max(2, min(ORDERS, LOOKED_AT // (count * NEIGHBOURS)))):
+        # the sums that come first count most
+        order = np.lexsort(_words(marks[np.ix_(atoms, chance.permutation(rank)[:FIRST_SUMS])]).T[::-1])
         ordered = bits[order]
-
-        def work(first: int, last: int, order: Ints = order, ordered: Words = ordered) -> Ints:
-            found: Ints = neighbours(ordered, order, min(NEIGHBOURS, count - 1), first, last)
-            return found
-
-        both = np.concatenate([both, *in_two(work, count, NEIGHBOURS * bits.shape[1])])
-    both.sort()
-    both = both[np.diff(both, prepend=-1) > 0]
-    return atoms[both // max(count, 1)], atoms[both % max(count, 1)]
+        for apart in range(1, min(NEIGHBOURS, count - 1) + 1):
+            differing = np.bitwise_count(ordered[apart:] ^ ordered[:-apart]).sum(axis=1)
+            near = np.flatnonzero((differing > 0) & (differing <= FARTHEST))
+            one, two = order[near], order[near + apart]
+            both = np.concatenate([both, np.minimum(one, two) * count + np.maximum(one, two)])
+    both = np.unique(both)
+    return atoms[both // count], atoms[both % count]
 
 
-def _sorted(bits: Words, chosen: Ints) -> Ints:
-    """The order of atoms by some of their sums, the first counting most."""
-    keys = np.zeros((-(-len(chosen) // 64), len(bits)), dtype=np.uint64)
-    in_two(lambda first, last: gathered(bits, chosen, first, last, keys), len(bits), len(chosen))
-    order: Ints = np.lexsort(keys[::-1])
-    return order
-
-
-@compiled()
-def pack(marks: Columns, rank: int, atoms: Ints, first: int, last: int, bits: Words) -> None:
-    """(a, w) a bit for each sum that an atom is in, by 64 in a word."""
-    for place in range(first, last):
-        for number in range(rank):
-            if marks[atoms[place], number]:
-                bits[place, number >> 6] |= np.uint64(1) << np.uint64(number & 63)
-
-
-@compiled()
-def gathered(bits: Words, chosen: Ints, first: int, last: int, keys: Words) -> None:
-    """(w, a) words of some of the bits, the first of them the highest."""
-    for place in range(first, last):
-        for number in range(len(chosen)):
-            bit = bits[place, chosen[number] >> 6] >> np.uint64(chosen[number] & 63) & np.uint64(1)
-            keys[number >> 6, place] |= bit << np.uint64(63 - (number & 63))
-
-
-@compiled()
-def neighbours(ordered: Words, order: Ints, apart: int, first: int, last: int) -> Ints:
-    """Those in an order that differ little from one of the next few: lesser × a + greater of each pair."""
-    count, width = ordered.shape
-    found, size = np.zeros((last - first) * apart, np.int64), 0
-    for place in range(first, last):
-        for other in range(place + 1, min(place + apart + 1, count)):
-            differing = 0
-            for word in range(width):
-                rest = ordered[place, word] ^ ordered[other, word]
-                while rest and differing <= FARTHEST:
-                    rest &= rest - np.uint64(1)
-                    differing += 1
-            if 0 < differing <= FARTHEST:
-                one, two = order[place], order[other]
-                found[size] = min(one, two) * count + max(one, two)
-                size += 1
-    return found[:size]
+def _words(marks: Columns) -> Words:
+    """(a, w) a bit for each sum (a, k) that an atom is in, 64 in a word, the first of them the highest."""
+    bits = np.zeros((len(marks), -(-marks.shape[1] // 64) * 64), dtype=np.bool_)
+    bits[:, : marks.shape[1]] = marks != 0
+    return np.packbits(bits, axis=1).view(">u8").astype(np.uint64)

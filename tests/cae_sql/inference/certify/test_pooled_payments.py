@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import coverage, pooled_payments
-from cae_sql.inference.certify.coverage import RESERVES, Coverage
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.rooms import Far, Rooms
@@ -18,6 +18,7 @@ from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.inference.ways import ALL
 from tests.cae_sql.inference.oracles import longest_run
 from tests.cae_sql.inference.told import Ints, Told, told_at_random
 from tests.quick import rounds, some
@@ -26,7 +27,8 @@ from tests.quick import rounds, some
 @pytest.fixture
 def pooled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing else pays."""
-    monkeypatch.setattr(Coverage, "_kept", lambda self, need: (Far(self.rooms), RESERVES))
+    alone, nothing = ALL.without("closed_form", "bases", "reserves"), RoomyTable.nothing
+    monkeypatch.setattr(RoomyTable, "nothing", partial(nothing, ways=alone))
 
 
 def tables_of(told: Told) -> Ints:

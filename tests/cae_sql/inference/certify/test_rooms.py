@@ -11,8 +11,8 @@ import pytest
 
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Coverage
-from cae_sql.inference.certify.rooms import Rooms
-from cae_sql.inference.facts.extremes import bounds_of, hold
+from cae_sql.inference.certify.rooms import Judged, Rooms
+from cae_sql.inference.facts.extremes import hold
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
 
@@ -27,7 +27,7 @@ def test_spare_records_give_all_they_have_and_others_what_the_insider_leaves() -
     boxes, pins = tables.boxes, hold(tables.boxes, tables.totals, 3, np.zeros(0, dtype=np.int64))
     assert pins is not None
     here = Tables(tables.totals, tables.totals)
-    rooms = Rooms(boxes, pins, bounds_of(boxes, pins), here, 12, 1)
+    rooms = Rooms(Judged(boxes, pins, 12, 1), here)
     spare = ~boxes.protected
     assert spare.any()
     assert (rooms.down[spare] + rooms.up[spare] == 24 * boxes.sizes[spare]).all()
@@ -45,7 +45,7 @@ def rooms_of_one(count: int, top: int, total: int, need: int, insiders: int) -> 
     boxes, totals = tables.boxes, np.array([total])
     pins = hold(boxes, totals, insiders + 2, np.zeros(0, dtype=np.int64))
     assert pins is not None
-    return Rooms(boxes, pins, bounds_of(boxes, pins), Tables(totals, totals), need, insiders)
+    return Rooms(Judged(boxes, pins, need, insiders), Tables(totals, totals))
 
 
 def small_parts(most: int) -> Iterator[tuple[int, int, int]]:
@@ -83,7 +83,7 @@ def test_who_is_rich_is_shown_without_a_basis() -> None:
     tables = question.question_tables
     pins = hold(tables.boxes, tables.totals, 3, np.zeros(0, dtype=np.int64))
     assert pins is not None
-    showing = Coverage(tables, tables.boxes, pins, Tables(tables.totals, tables.totals), 1, 1)
+    showing = Coverage(tables, Judged(tables.boxes, pins, 1, 1), Tables(tables.totals, tables.totals))
     tables.pendings[:] = [None for _ in tables.pendings]
     shown = showing.exactly(1, Allowance())
     assert shown.own.all()

@@ -9,10 +9,8 @@ from cae_sql.inference.tables.columns import (
     LARGEST_ENTRY,
     SAFETY,
     apply_pending,
-    by_sums,
     effective,
     loads,
-    multiplied,
     relax,
 )
 
@@ -124,9 +122,3 @@ def test_steps_end_as_soon_as_every_basic_atom_is_where_it_may_be() -> None:
             2_000, enough, 4, 1,
         )  # fmt: skip
         assert moved.any() == moves
-
-
-def test_without_sums_no_column_has_an_entry() -> None:
-    nothing = np.zeros((4, 0), dtype=np.int8)
-    # as Python it would raise IndexError; compiled, it read what is behind an array without entries
-    assert multiplied.py_func(nothing, 0, by_sums(np.zeros((0, 0))), 0, 4, nothing) == 0

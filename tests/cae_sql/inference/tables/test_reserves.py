@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +14,9 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import coverage
 from cae_sql.inference.certify.coverage import Coverage, Shown
 from cae_sql.inference.certify.pooled_payments import Pooled
+from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.extremes import bounds_of, hold
-from cae_sql.inference.tables import paying, reserves
+from cae_sql.inference.tables import reserves
 from cae_sql.inference.tables import roomy_table as roomy_tables
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.question_tables import QuestionTables
@@ -190,7 +193,7 @@ def shown_of(question_tables: QuestionTables, need: int, insiders: int, count: i
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coverage, "RESERVES", count)
         tables = Tables(question_tables.totals, question_tables.totals)
-        return Coverage(question_tables, question_tables.boxes, pins, tables, need, insiders).exactly(
+        return Coverage(question_tables, Judged(question_tables.boxes, pins, need, insiders), tables).exactly(
             need, Allowance()
         )
 
@@ -301,16 +304,15 @@ def test_whoever_moves_must_not_pay(
 
 
 def test_what_is_taken_aside_must_be_paid(monkeypatch: pytest.MonkeyPatch) -> None:
-    def for_nothing(*given: object) -> Ints:
-        taken: Ints = paying.help_out(*given)
-        aside = given[-2]
-        assert isinstance(aside, np.ndarray)
-        aside[:] = 0
-        return taken
+    helped = reserves._helped
+
+    def for_nothing(*given: Any) -> Reserves:
+        found = helped(*given)
+        return replace(found, aside=np.zeros_like(found.aside))
 
     monkeypatch.setattr(reserves, "POOR", 0.05)
     assert not breaches(with_bridges(), 0)[1]
-    monkeypatch.setattr(reserves, "help_out", for_nothing)
+    monkeypatch.setattr(reserves, "_helped", for_nothing)
     assert breaches(with_bridges(), 0)[1]
 
 
