@@ -96,35 +96,6 @@ def intervals(
     return totals.of_records(known)
 
 
-def few_intervals(
-    system: Solved,
-    asked: Ints,
-    watch: Watch | None = None,
-    kept: dict[int, ByPrograms] | None = None,
-    sides: Sequence[int] = (0, 1),
-) -> tuple[list[Exact], list[Exact]]:
-    """As `intervals`, of few atoms: programs at once, which start where the last one ended.
-
-    Args:
-        system: The answers, which are known to agree with a table.
-        asked: The atoms.
-        watch: Told of every solution on the way: atoms, and a total for each.
-        kept: Programs of the same system by component, gone on with where somebody asks again.
-        sides: Whether least (0), greatest (1) values are asked for; the others are what single sums say.
-    """
-    kept = {} if kept is None else kept
-    known = system.known
-    wanted = np.zeros(known.count, dtype=np.bool_)
-    wanted[asked] = True
-    totals = Totals.start(known)
-    for component in np.unique(known.components[asked]).tolist():
-        if component not in kept:
-            kept[component] = ByPrograms(system, np.flatnonzero(known.components == component))
-            kept[component].interior_points, kept[component].watch = [], watch
-        kept[component].fill(wanted, totals, agreed=True, sides=sides)
-    return totals.of_records(known)
-
-
 @dataclass
 class Totals:
     """Exact bounds of the atoms' totals, filled component by component."""
@@ -285,9 +256,7 @@ class ByPrograms:
         self,
         wanted: NDArray[np.bool_],
         totals: Totals,
-        told: Callable[[int], None] | None = None,
-        agreed: bool = False,
-        sides: Sequence[int] = (0, 1),
+        told: Callable[[int], None],
     ) -> None:
         """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
 
@@ -295,20 +264,16 @@ class ByPrograms:
             wanted: (p,) which.
             totals: Filled in.
             told: Told how many are done.
-            agreed: Whether some table is known to agree with the answers; else that is looked at first.
-            sides: Whether least (0), greatest (1) totals are asked for; the others are what single sums say.
         """
         low, high = self.outer
         totals.low[self.atoms], totals.high[self.atoms] = low, high
         asked = np.flatnonzero(wanted[self.atoms])
         left = self._not_reached(asked)
-        left[[side for side in (0, 1) if side not in sides]] = False
-        if not agreed and not self.interior_points and self.solve({}).status == "infeasible":
+        if not self.interior_points and self.solve({}).status == "infeasible":
             raise InconsistentAnswers("no table inside the domain agrees with the answers")
         still = np.flatnonzero(left.any(axis=0))
         for turn, place in enumerate(still.tolist()):
-            if told is not None:
-                told(len(asked) - len(still) + turn)
+            told(len(asked) - len(still) + turn)
             column = int(asked[place])
             for side in np.flatnonzero(left[:, place]).tolist():
                 if not self.seen(column, side):
@@ -409,6 +374,45 @@ class ByPrograms:
     def multipliers(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
         """What an optimum's duals prove of an atom's total, exactly."""
         return self.proof.best(column, sign, outcome)
+
+
+class OneByOne:
+    """Intervals of one record after the other: programs start where the last one ended.
+
+    The answers are known to agree with a table.
+    """
+
+    def __init__(self, system: Solved, watch: Watch | None = None) -> None:
+        """Nothing is asked yet; `watch` is told of every solution on the way."""
+        self.system, self.watch = system, watch
+        self._programs: dict[int, ByPrograms] = {}
+
+    def around(self, atom: int) -> tuple[ByPrograms, int]:
+        """The programs of an atom's component, and the atom's column in them."""
+        known = self.system.known
+        component = int(known.components[atom])
+        if component not in self._programs:
+            programs = ByPrograms(self.system, np.flatnonzero(known.components == component))
+            programs.interior_points, programs.watch = [], self.watch
+            self._programs[component] = programs
+        found = self._programs[component]
+        return found, int(np.searchsorted(found.atoms, atom))
+
+    def interval(self, atom: int, sides: Sequence[int] = (0, 1)) -> tuple[Exact, Exact]:
+        """Least and greatest value of a record of an atom; of sides not asked for, what single sums say."""
+        (programs, column), known = self.around(atom), self.system.known
+        ends: list[Exact] = [int(end[column]) for end in programs.outer]
+        for side in sides if programs.records.low[column] < programs.records.high[column] else ():
+            if not programs.seen(column, side):
+                ends[side] = programs.extreme(column, (1, -1)[side])
+        low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
+        return max(low, ends[0] - rest * high), min(high, ends[1] - rest * low)
+
+    def rows_of(self, atom: int) -> set[int]:
+        """The sums that proved the ends of an atom."""
+        programs, column = self.around(atom)
+        proofs = [programs.proofs.get((column, sign)) for sign in (1, -1)]
+        return {row for proof in proofs if proof for row in proof.rows}
 
 
 def over(number: int, scale: int) -> Exact:

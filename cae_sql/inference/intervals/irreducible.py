@@ -26,7 +26,7 @@ from cae_sql.inference.facts.constraints import constraints, is_world
 from cae_sql.inference.facts.framed import Framed
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints
-from cae_sql.inference.intervals.bounds import ByPrograms, Exact, Solved, few_intervals
+from cae_sql.inference.intervals.bounds import ByPrograms, Exact, OneByOne, Solved
 from cae_sql.inference.solver import Floats, Outcome, Program
 
 FEW = 4
@@ -218,8 +218,7 @@ class Claims:
         name = record, tuple(numbers)
         if self._interval_last is None or self._interval_last[0] != name:
             system, atom = self._solved(numbers, record)
-            least, most = few_intervals(system, np.array([atom]))
-            self._interval_last = name, (least[atom], most[atom])
+            self._interval_last = name, OneByOne(system).interval(atom)
         return self._interval_last[1]
 
     def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
@@ -237,11 +236,10 @@ class Claims:
         if self._broken(numbers, record, reached):
             return False
         system, atom = self._solved(numbers, record)
-        programs: dict[int, ByPrograms] = {}
+        programs = OneByOne(system)
 
         def ends(*sides: int) -> tuple[bool, bool]:
-            least, most = few_intervals(system, np.array([atom]), kept=programs, sides=sides)
-            return reached(least[atom], most[atom])
+            return reached(*programs.interval(atom, sides))
 
         at_once = ends()
         return all(
@@ -255,7 +253,7 @@ class Claims:
 
     def _beyond(
         self,
-        programs: dict[int, ByPrograms],
+        programs: OneByOne,
         numbers: Sequence[int],
         record: int,
         side: int,
@@ -263,8 +261,7 @@ class Claims:
     ) -> bool:
         """Whether a linear program carries a record plainly beyond a claim: no multipliers are tried then."""
         framed = self._framed(numbers, record)
-        (program,) = programs.values()
-        column, sign = int(np.searchsorted(program.atoms, framed.atom)), (1, -1)[side]
+        (program, column), sign = programs.around(framed.atom), (1, -1)[side]
         outcome = program.linear.minimise({column: float(sign)})
         if outcome.status != "optimal" or program.known.sizes[framed.atom] != 1:
             return False
