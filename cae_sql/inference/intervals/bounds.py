@@ -408,6 +408,22 @@ class OneByOne:
         low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
         return max(low, ends[0] - rest * high), min(high, ends[1] - rest * low)
 
+    def proof_of(self, atom: int, sign: int) -> Multipliers | None:
+        """What proves the least (sign 1) or greatest (-1) value of a record of an atom by multipliers.
+
+        No rows where its box says as much; None where the program was not solved.
+        """
+        (programs, column), known = self.around(atom), self.system.known
+        ends = (int(known.low[atom]), int(known.high[atom]))[::sign]
+        outcome = programs.linear.minimise({column: float(sign)}) if len(programs.rows) else None
+        if outcome is not None and outcome.status != "optimal":
+            return None
+        found = None if outcome is None else programs.multipliers(column, sign, outcome)
+        bound = ends[0] if found is None else found.bound - int(known.sizes[atom] - 1) * ends[1]
+        if found is None or (bound - ends[0]) * sign <= 0:
+            return Multipliers((), (), Fraction(ends[0]))
+        return replace(found, bound=bound)
+
     def rows_of(self, atom: int) -> set[int]:
         """The sums that proved the ends of an atom."""
         programs, column = self.around(atom)
