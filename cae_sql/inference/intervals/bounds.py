@@ -1,10 +1,10 @@
 """Feasibility intervals: the least and greatest value of every record over all real-valued tables.
 
-Independent components are solved apart. With no or one degree of freedom there is a closed form. Else three
-steps, each for what the one before left open: single sums give exact outer bounds (`outer`), the analytic
-centre shows which of them are reached (`interior`), and linear programs decide the rest (`pricing` where
-columns are many). A program's objective value is not taken from the solver: rational multipliers are read
-off its duals and the bound they prove is computed exactly (weak duality), so no interval is ever too narrow.
+Independent components are solved apart, in three steps, each for what the one before left open: single sums
+give exact outer bounds (`outer`), the analytic centre shows which of them are reached (`interior`), and
+linear programs decide the rest (`pricing` where columns are many). A program's objective value is not taken
+from the solver: rational multipliers are read off its duals and the bound they prove is computed exactly
+(weak duality), so no interval is ever too narrow.
 Where an extreme must be attained and the linear optimum lets nobody attain it, a mixed integer program
 decides.
 
@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers, OutOfTime
-from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.constraints import constraints
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -133,56 +131,12 @@ def _component(
     system: Solved, atoms: Ints, wanted: NDArray[np.bool_], totals: Totals, told: Callable[[int], None]
 ) -> None:
     known = system.known
-    if not any(np.isin(extreme.atoms[0], atoms) for extreme in known.extremes):
-        whole = len(atoms) == known.count
-        part = known.matrix if whole else known.matrix[:, atoms]
-        rows = np.flatnonzero(part.any(axis=1))
-        if not len(rows) or (len(atoms) <= len(rows) + 1 and _closed_form(system, atoms, rows, totals)):
-            return
+    if not known.matrix[:, atoms].any() and not any(np.isin(e.atoms[0], atoms) for e in known.extremes):
+        return
     programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
     if len(atoms) > LARGE:
         system.programs[int(atoms[0])] = programs
     programs.fill(wanted, totals, told)
-
-
-def _closed_form(system: Solved, atoms: Ints, rows: Ints, totals: Totals) -> bool:
-    """No or one degree of freedom: s_i = β_i − e_i x, so x lies in an intersection of intervals.
-
-    False where there are no pivots of ±1 for all rows.
-    """
-    known = system.known
-    low, high = known.low[atoms], known.high[atoms]
-    least, most = known.sizes[atoms] * low, known.sizes[atoms] * high
-    room = (most - least).astype(np.float64)
-    found = tableau_of(known.matrix[np.ix_(rows, atoms)], system.sums[rows], room)
-    if found is None or len(found[0].basic) < len(rows):
-        return False
-    (tableau, beta, _), basic = found, found[0].basic
-    free = np.setdiff1d(np.arange(len(atoms)), basic)
-    column = tableau.entries[:, free[0]] if len(free) else np.zeros(len(rows), dtype=np.int64)
-    moving, still = np.flatnonzero(column), np.flatnonzero(column == 0)
-    scale = lcm(*np.unique(np.abs(column[moving])).tolist())
-    ratio = scale // np.abs(column[moving]) * np.sign(column[moving])
-    one = (beta[moving] - most[basic[moving]]) * ratio
-    two = (beta[moving] - least[basic[moving]]) * ratio
-    first, last = (
-        int(np.minimum(one, two).max(initial=-(2**62))),
-        int(np.maximum(one, two).min(initial=2**62)),
-    )
-    if len(free):
-        first, last = max(first, int(least[free[0]]) * scale), min(last, int(most[free[0]]) * scale)
-    outside = (beta[still] < least[basic[still]]) | (beta[still] > most[basic[still]])
-    if first > last or outside.any():
-        raise InconsistentAnswers("no table inside the domain agrees with the sums")
-    if len(free):
-        totals.put(int(atoms[free[0]]), 0, over(first, scale))
-        totals.put(int(atoms[free[0]]), 1, over(last, scale))
-    totals.low[atoms[basic[still]]] = totals.high[atoms[basic[still]]] = beta[still]
-    ends = np.sort([beta[moving] * scale - column[moving] * end for end in (first, last)], axis=0)
-    for place, below, above in zip(atoms[basic[moving]].tolist(), *ends.tolist(), strict=True):
-        totals.put(place, 0, over(below, scale))
-        totals.put(place, 1, over(above, scale))
-    return True
 
 
 class ByPrograms:
@@ -283,11 +237,9 @@ class ByPrograms:
         """(2, asked) which ends of these columns no interior point reaches; all where there is none."""
         left = np.ones((2, len(asked)), dtype=np.bool_)
         left[:, self.records.low[asked] == self.records.high[asked]] = False
-        for far in (False, True):
-            for interior_point in self.interior_points:
-                some = np.flatnonzero(left.any(axis=0))
-                reaches = interior_point.reaches_straight if far else interior_point.reaches
-                left[:, some] &= ~reaches(asked[some])
+        for interior_point in self.interior_points:
+            some = np.flatnonzero(left.any(axis=0))
+            left[:, some] &= ~interior_point.reaches(asked[some])
         return left
 
     def seen(self, column: int, side: int) -> bool:
@@ -429,8 +381,3 @@ class OneByOne:
         programs, column = self.around(atom)
         proofs = [programs.proofs.get((column, sign)) for sign in (1, -1)]
         return {row for proof in proofs if proof for row in proof.rows}
-
-
-def over(number: int, scale: int) -> Exact:
-    """A quotient, whole where it is."""
-    return number if scale == 1 else Fraction(number, scale)
