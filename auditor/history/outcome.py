@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import ceil, floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from auditor.history.parties import Party, PartyColumn
 from auditor.history.risks import class_findings, in_column_units
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.intervals.bounds import Solved, few_intervals
+from cae_sql.inference.intervals.bounds import OneByOne, Solved
 from cae_sql.inference.lookback.located_so_far import EXACT, LocatedSoFar
 from cae_sql.inference.posterior.members import Baseline
 
@@ -137,26 +138,20 @@ def remaining(so_far: LocatedSoFar) -> tuple[Ints, Ints]:
     if known.count * max(1, len(known.matrix)) > MOST_CELLS or not so_far.answers:
         return low, high
     first = known.members[0][known.members[1][:-1]]
-    alone = known.sizes == 1
+    wanted = np.flatnonzero(so_far.by_integers[first] != EXACT)
     # what is proved already makes the rest quicker
-    known = replace(
-        known,
-        low=np.where(alone, np.maximum(known.low, so_far.low[first]), known.low),
-        high=np.where(alone, np.minimum(known.high, so_far.high[first]), known.high),
-    )
-    wanted = so_far.by_integers[first] != EXACT
-    if not wanted.any():
-        return low, high
+    solved = Solved(so_far.narrowed(), known.matrix @ known.totals(so_far.truth[None])[0])
+    lower, upper = low[first], high[first]
+    # programs go on from each other: quicker than points inside, which rows that were read leave no room
+    programs = OneByOne(solved)
     try:
-        # programs go on from each other: quicker than points inside, which rows that were read leave no room
-        solved = Solved(known, known.matrix @ known.totals(so_far.truth[None])[0])
-        least, most = few_intervals(solved, np.flatnonzero(wanted))
+        for atom in wanted.tolist():
+            # of a value between two grid values only the grid value inside can be
+            least, most = programs.interval(atom)
+            lower[atom], upper[atom] = ceil(least), floor(most)
     except OutOfTime:
         return low, high
-    labels = known.atoms.labels
-    # of a value between two grid values only the grid value inside can be
-    lower = np.array([-(-int(x.numerator) // int(x.denominator)) for x in least], dtype=np.int64)[labels]
-    upper = np.array([int(x.numerator) // int(x.denominator) for x in most], dtype=np.int64)[labels]
+    lower, upper = lower[known.atoms.labels], upper[known.atoms.labels]
     loose = ~so_far.fixed
     low[loose], high[loose] = np.maximum(low, lower)[loose], np.minimum(high, upper)[loose]
     return low, high

@@ -39,25 +39,21 @@ class Framed:
         """
         self.record, self.numbers = record, frozenset(numbers)
         self._top = top
-        labels = np.zeros(size, dtype=np.uint64)
-        draw = np.random.default_rng(len(numbers))
-        for number in numbers:
-            answer, name = answers[number], draw.integers(1, 2**64, dtype=np.uint64)
-            weights = answer.coefficients
-            labels[answer.members] += name if weights is None else name * weights.astype(np.uint64)
-        labels[record] = 0
-        inside = labels != 0
+        inside = np.zeros(size, dtype=np.bool_)
         inside[record] = True
+        for number in numbers:
+            inside[answers[number].members] = True
         self.everybody: Ints = np.flatnonzero(inside)
         """(m,) the records, ascending."""
-        _, local = np.unique(labels[self.everybody], return_inverse=True)
         self._place = np.full(size, -1, dtype=np.int64)
-        self._place[self.everybody] = local
+        self._place[self.everybody] = np.arange(len(self.everybody))
+        self.atoms = Atoms(len(self.everybody))
+        self.atoms.refine(Query(kind="sum", members=self._place[[record]]))
+        for number in numbers:
+            self.atoms.refine(replace(answers[number], members=self._place[answers[number].members]))
+        self._place[self.everybody] = self.atoms.labels
         self.atom = int(self._place[record])
         """The record's."""
-        self.atoms = Atoms.of(local.astype(np.int64))
-        if not self._sound(answers, numbers):
-            self._refined(answers, numbers)
         self._answers = {number: answers[number] for number in numbers}
         self._rows: dict[int, NDArray[np.int64]] = {}
         for number in numbers:
@@ -66,32 +62,6 @@ class Framed:
                 own = answers[number].coefficients
                 row[self._place[answers[number].members]] = 1 if own is None else own
                 self._rows[number] = row
-        self.independent = frozenset[int]()
-        """Sums that were found to be independent last: so is every part of them, over any partition."""
-
-    def _sound(self, answers: Sequence[Answer], numbers: Sequence[int]) -> bool:
-        """Whether each answer is over whole atoms, with one coefficient each: names may deceive."""
-        for number in numbers:
-            answer = answers[number]
-            atoms = self._place[answer.members]
-            weights = np.ones(len(atoms)) if answer.coefficients is None else answer.coefficients
-            row = np.zeros(self.atoms.count)
-            row[atoms] = weights
-            if (row[atoms] != weights).any() or self.atoms.sizes[row != 0].sum() != len(atoms):
-                return False
-        return True
-
-    def _refined(self, answers: Sequence[Answer], numbers: Sequence[int]) -> None:
-        """The partition answer by answer."""
-        where = np.full(len(self._place), -1, dtype=np.int64)
-        where[self.everybody] = np.arange(len(self.everybody))
-        atoms = Atoms(len(self.everybody))
-        atoms.refine(Query(kind="sum", members=where[[self.record]]))
-        for number in numbers:
-            atoms.refine(replace(answers[number], members=where[answers[number].members]))
-        self.atoms = atoms
-        self._place[self.everybody] = atoms.labels
-        self.atom = int(self._place[self.record])
 
     def stated(self, numbers: Sequence[int]) -> tuple[Knowledge, Ints, list[int]]:
         """Some of the answers: what they amount to, the independent sums' right-hand sides and numbers."""
@@ -107,11 +77,7 @@ class Framed:
         sums = [number for number in numbers if number in self._rows]
         values = np.array([int(self._answers[number].value) for number in sums], dtype=np.int64)
         matrix = np.array([self._rows[number] for number in sums], dtype=np.int64).reshape(len(sums), count)
-        if self.independent.issuperset(sums):
-            rows: Ints = np.arange(len(sums))
-        else:
-            rows = independent_sums(matrix, values)
-            self.independent = frozenset(sums[row] for row in rows.tolist())
+        rows = independent_sums(matrix, values)
         known = replace(known, matrix=matrix[rows])
         return known, values[rows], [sums[row] for row in rows.tolist()]
 

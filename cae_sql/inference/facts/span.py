@@ -3,8 +3,7 @@
 The answered sums are kept in reduced form: each has a *pivot* record that no other reduced sum is over. Of
 the reduced sums themselves only random multiples are kept, and how they come from the sums as asked, modulo
 a prime. So a sum is compared with what its pivots say of it in as many steps as it has records; only an
-independent one costs the square of the rank. Nothing is kept that has the size of records times sums but
-one bit each.
+independent one costs the square of the rank.
 
 A record that the sums settle is a pivot whose reduced sum is over that record alone, in whatever basis.
 
@@ -31,10 +30,10 @@ from numpy.typing import NDArray
 from cae_sql.compiled import compiled
 from cae_sql.inference.facts.query import Ints, Query
 
-PARTS = 256
-"""Groups of records whose multiples are kept apart: a pivot is looked for in one of them."""
 FIRST = 64
 """Sums that there is place for at the beginning."""
+SAMPLED, CHUNK = 64, 4_096
+"""Records among which a pivot is looked for first, and at a time then."""
 
 
 class Span:
@@ -46,26 +45,16 @@ class Span:
         self._prime = _prime()
         self._names: Ints = draw.integers(1, self._prime, (size, 2))
         """(n, 2) the records' random multiples."""
-        self._part: Ints = draw.integers(0, PARTS, size)
-        self._of_part = np.split(
-            np.argsort(self._part, kind="stable"), np.cumsum(np.bincount(self._part, minlength=PARTS))[:-1]
-        )
         self.rank = 0
         """Independent sums taken."""
         self.rows: list[Query] = []
         """Them, in order."""
-        self._weighted: list[int] = []
-        """Sums with coefficients other than 1."""
         self._pivots: Ints = np.zeros(FIRST, dtype=np.int64)
         """(k,) pivot record of each reduced sum."""
         self._made: Ints = np.zeros((FIRST, FIRST), dtype=np.int64)
         """(k, k) how reduced sums come from those as asked."""
         self._reduced: Ints = np.zeros((FIRST, 2), dtype=np.int64)
         """(k, 2) multiples of the reduced sums."""
-        self._asked: Ints = np.zeros((FIRST, PARTS), dtype=np.int64)
-        """(k, parts) multiples of the sums as asked, part by part."""
-        self._members: NDArray[np.uint8] = np.zeros((size, FIRST // 8), dtype=np.uint8)
-        """(n, k / 8) which sums each record is in, a bit each."""
         self._scratch: Ints = np.zeros(size, dtype=np.int64)
 
     def copy(self) -> Span:
@@ -75,7 +64,7 @@ class Span:
         for name, value in self.__dict__.items():
             if isinstance(value, np.ndarray):
                 setattr(twin, name, value.copy())
-        twin.rows, twin._weighted = list(self.rows), list(self._weighted)
+        twin.rows = list(self.rows)
         return twin
 
     def holds(self, query: Query) -> bool:
@@ -89,9 +78,12 @@ class Span:
             return False
         prime, rank = self._prime, self.rank
         mix = combined(weights, self._made, rank, prime)
-        pivot, entry = self._pivot(query, mix)
-        self._reserve()
-        column = self._column(pivot)
+        pivot, entry, column = self._pivot(query, mix)
+        if rank == len(self._pivots):
+            more = max(FIRST, rank // 2)
+            self._pivots = np.pad(self._pivots, (0, more))
+            self._made = np.pad(self._made, ((0, more), (0, more)))
+            self._reduced = np.pad(self._reduced, ((0, more), (0, 0)))
         factors = applied(self._made, column, rank, prime)
         inverse = pow(entry, -1, prime)
         self._made[rank, :rank] = -mix * inverse % prime
@@ -99,7 +91,8 @@ class Span:
         self._reduced[rank] = left * inverse % prime
         cleared(self._made, self._reduced, factors, rank, prime)
         self._pivots[rank] = pivot
-        self._note(query)
+        self.rows.append(query)
+        self.rank += 1
         return True
 
     def settled(self) -> Ints:
@@ -160,73 +153,29 @@ class Span:
         left: Ints = (names.sum(axis=0) - known.sum(axis=0)) % prime
         return weights, left
 
-    def _pivot(self, query: Query, mix: Ints) -> tuple[int, int]:
-        """A record where what is left of an independent sum is not 0, and what it is there."""
-        prime, rank = self._prime, self.rank
-        parts = self._by_part(query)
-        left = (parts - combined(mix, self._asked, rank, prime, PARTS)) % prime
-        self._scratch[query.members] = self._weights_of(query)
-        # where no part shows it its records do: all are looked at in the end
-        order = [*np.flatnonzero(left).tolist(), *np.flatnonzero(left == 0).tolist()]
-        try:
-            for part in order:
-                records = self._of_part[part]
-                inside = np.unpackbits(self._members[records], axis=1, count=rank, bitorder="little")
-                there = inside.astype(np.int64) @ mix
-                for row in self._weighted:
-                    there += self._beyond_one(row, records) * int(mix[row]) % prime
-                rest = (self._scratch[records] - there) % prime
-                places = np.flatnonzero(rest)
-                if len(places):
-                    return int(records[places[0]]), int(rest[places[0]])
-        finally:
-            self._scratch[query.members] = 0
+    def _pivot(self, query: Query, mix: Ints) -> tuple[int, int, Ints]:
+        """A record where what is left of an independent sum is not 0, what it is there, and its column."""
+        prime, size = self._prime, len(self._names)
+        some = query.members[:: max(1, len(query.members) // SAMPLED)]
+        # where few of its own records do not show it, others do
+        for records in (some, *np.array_split(np.arange(size), 1 + size // CHUNK)):
+            asked = self._coefficients(self.rows, records)
+            taken = (mix[:, None] * asked % prime).sum(axis=0)
+            left = (self._coefficients([query], records)[0] - taken) % prime
+            places = np.flatnonzero(left)
+            if len(places):
+                return int(records[places[0]]), int(left[places[0]]), asked[:, places[0]].copy()
         raise AssertionError("what is left of an independent sum is somewhere")
 
-    def _by_part(self, query: Query) -> Ints:
-        names = self._names[query.members, 0]
-        if query.coefficients is not None:
-            names = names * self._weights_of(query) % self._prime
-        # sums below 2**53 are exact in floats
-        found: Ints = np.bincount(self._part[query.members], names, PARTS).astype(np.int64)
-        return found % self._prime
-
-    def _beyond_one(self, row: int, records: Ints) -> Ints:
-        """Coefficients of some records in a sum, less the 1 that their bit stands for."""
-        query = self.rows[row]
-        places = np.minimum(np.searchsorted(query.members, records), len(query.members) - 1)
-        inside = query.members[places] == records
-        found: Ints = np.where(inside, self._weights_of(query)[places] - 1, 0)
+    def _coefficients(self, queries: Sequence[Query], records: Ints) -> Ints:
+        """(queries, records) coefficients of some records in sums, modulo the prime."""
+        found = np.zeros((len(queries), len(records)), dtype=np.int64)
+        for row, query in zip(found, queries, strict=True):
+            places = np.minimum(np.searchsorted(query.members, records), len(query.members) - 1)
+            inside = query.members[places] == records
+            weights = query.coefficients
+            row[inside] = 1 if weights is None else weights[places[inside]] % self._prime
         return found
-
-    def _column(self, record: int) -> Ints:
-        """(k,) a record's coefficients in the sums as asked."""
-        bits = np.unpackbits(self._members[record], count=self.rank, bitorder="little").astype(np.int64)
-        for row in self._weighted:
-            bits[row] += self._beyond_one(row, np.array([record]))[0]
-        return bits
-
-    def _note(self, query: Query) -> None:
-        row = self.rank
-        self._members[query.members, row // 8] |= np.uint8(1 << row % 8)
-        self._asked[row] = self._by_part(query)
-        if query.coefficients is not None:
-            self._weighted.append(row)
-        self.rows.append(query)
-        self.rank += 1
-
-    def _reserve(self) -> None:
-        """Make place for one more."""
-        before = len(self._pivots)
-        if self.rank < before:
-            return
-        after = before + max(FIRST, before // 2 // 8 * 8)
-        more = after - before
-        self._pivots = np.pad(self._pivots, (0, more))
-        self._made = np.pad(self._made, ((0, more), (0, more)))
-        self._reduced = np.pad(self._reduced, ((0, more), (0, 0)))
-        self._asked = np.pad(self._asked, ((0, more), (0, 0)))
-        self._members = np.pad(self._members, ((0, 0), (0, more // 8)))
 
     def _adds_up(self, found: list[tuple[int, Fraction]], query: Query) -> bool:
         """Whether weights times the sums taken are another sum: exact."""
@@ -252,22 +201,21 @@ def _largest(query: Query) -> int:
 
 
 @compiled()
-def combined(weights: Ints, rows: Ints, rank: int, prime: int, width: int = 0) -> Ints:
-    """(k,) Σ weights · rows modulo a prime, over the first `rank` rows; of `width` columns, else k."""
-    columns = width if width > 0 else rank
-    found = np.zeros(columns, np.int64)
+def combined(weights: Ints, rows: Ints, rank: int, prime: int) -> Ints:
+    """(k,) Σ weights · rows modulo a prime, over the first `rank` rows."""
+    found = np.zeros(rank, np.int64)
     for i in range(rank):
         weight = weights[i]
         if weight == 0:
             continue
         row = rows[i]
         if weight == 1:
-            for j in range(columns):
+            for j in range(rank):
                 found[j] += row[j]
         else:
-            for j in range(columns):
+            for j in range(rank):
                 found[j] += weight * row[j] % prime
-    for j in range(columns):
+    for j in range(rank):
         found[j] %= prime
     return found
 

@@ -1,10 +1,10 @@
 """Feasibility intervals: the least and greatest value of every record over all real-valued tables.
 
-Independent components are solved apart. With no or one degree of freedom there is a closed form. Else three
-steps, each for what the one before left open: single sums give exact outer bounds (`outer`), the analytic
-centre shows which of them are reached (`interior`), and linear programs decide the rest (`pricing` where
-columns are many). A program's objective value is not taken from the solver: rational multipliers are read
-off its duals and the bound they prove is computed exactly (weak duality), so no interval is ever too narrow.
+Independent components are solved apart, in three steps, each for what the one before left open: single sums
+give exact outer bounds (`outer`), the analytic centre shows which of them are reached (`interior`), and
+linear programs decide the rest (`pricing` where columns are many). A program's objective value is not taken
+from the solver: rational multipliers are read off its duals and the bound they prove is computed exactly
+(weak duality), so no interval is ever too narrow.
 Where an extreme must be attained and the linear optimum lets nobody attain it, a mixed integer program
 decides.
 
@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers, OutOfTime
-from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.constraints import constraints
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -95,35 +93,6 @@ def intervals(
     return totals.of_records(known)
 
 
-def few_intervals(
-    system: Solved,
-    asked: Ints,
-    watch: Watch | None = None,
-    kept: dict[int, ByPrograms] | None = None,
-    sides: Sequence[int] = (0, 1),
-) -> tuple[list[Exact], list[Exact]]:
-    """As `intervals`, of few atoms: programs at once, which start where the last one ended.
-
-    Args:
-        system: The answers, which are known to agree with a table.
-        asked: The atoms.
-        watch: Told of every solution on the way: atoms, and a total for each.
-        kept: Programs of the same system by component, gone on with where somebody asks again.
-        sides: Whether least (0), greatest (1) values are asked for; the others are what single sums say.
-    """
-    kept = {} if kept is None else kept
-    known = system.known
-    wanted = np.zeros(known.count, dtype=np.bool_)
-    wanted[asked] = True
-    totals = Totals.start(known)
-    for component in np.unique(known.components[asked]).tolist():
-        if component not in kept:
-            kept[component] = ByPrograms(system, np.flatnonzero(known.components == component))
-            kept[component].interior_points, kept[component].watch = [], watch
-        kept[component].fill(wanted, totals, agreed=True, sides=sides)
-    return totals.of_records(known)
-
-
 @dataclass
 class Totals:
     """Exact bounds of the atoms' totals, filled component by component."""
@@ -161,56 +130,12 @@ def _component(
     system: Solved, atoms: Ints, wanted: NDArray[np.bool_], totals: Totals, told: Callable[[int], None]
 ) -> None:
     known = system.known
-    if not any(np.isin(extreme.atoms[0], atoms) for extreme in known.extremes):
-        whole = len(atoms) == known.count
-        part = known.matrix if whole else known.matrix[:, atoms]
-        rows = np.flatnonzero(part.any(axis=1))
-        if not len(rows) or (len(atoms) <= len(rows) + 1 and _closed_form(system, atoms, rows, totals)):
-            return
+    if not known.matrix[:, atoms].any() and not any(np.isin(e.atoms[0], atoms) for e in known.extremes):
+        return
     programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
     if len(atoms) > LARGE:
         system.programs[int(atoms[0])] = programs
     programs.fill(wanted, totals, told)
-
-
-def _closed_form(system: Solved, atoms: Ints, rows: Ints, totals: Totals) -> bool:
-    """No or one degree of freedom: s_i = β_i − e_i x, so x lies in an intersection of intervals.
-
-    False where there are no pivots of ±1 for all rows.
-    """
-    known = system.known
-    low, high = known.low[atoms], known.high[atoms]
-    least, most = known.sizes[atoms] * low, known.sizes[atoms] * high
-    room = (most - least).astype(np.float64)
-    found = tableau_of(known.matrix[np.ix_(rows, atoms)], system.sums[rows], room)
-    if found is None or len(found[0].basic) < len(rows):
-        return False
-    (tableau, beta, _), basic = found, found[0].basic
-    free = np.setdiff1d(np.arange(len(atoms)), basic)
-    column = tableau.entries[:, free[0]] if len(free) else np.zeros(len(rows), dtype=np.int64)
-    moving, still = np.flatnonzero(column), np.flatnonzero(column == 0)
-    scale = lcm(*np.unique(np.abs(column[moving])).tolist())
-    ratio = scale // np.abs(column[moving]) * np.sign(column[moving])
-    one = (beta[moving] - most[basic[moving]]) * ratio
-    two = (beta[moving] - least[basic[moving]]) * ratio
-    first, last = (
-        int(np.minimum(one, two).max(initial=-(2**62))),
-        int(np.maximum(one, two).min(initial=2**62)),
-    )
-    if len(free):
-        first, last = max(first, int(least[free[0]]) * scale), min(last, int(most[free[0]]) * scale)
-    outside = (beta[still] < least[basic[still]]) | (beta[still] > most[basic[still]])
-    if first > last or outside.any():
-        raise InconsistentAnswers("no table inside the domain agrees with the sums")
-    if len(free):
-        totals.put(int(atoms[free[0]]), 0, over(first, scale))
-        totals.put(int(atoms[free[0]]), 1, over(last, scale))
-    totals.low[atoms[basic[still]]] = totals.high[atoms[basic[still]]] = beta[still]
-    ends = np.sort([beta[moving] * scale - column[moving] * end for end in (first, last)], axis=0)
-    for place, below, above in zip(atoms[basic[moving]].tolist(), *ends.tolist(), strict=True):
-        totals.put(place, 0, over(below, scale))
-        totals.put(place, 1, over(above, scale))
-    return True
 
 
 class ByPrograms:
@@ -284,9 +209,7 @@ class ByPrograms:
         self,
         wanted: NDArray[np.bool_],
         totals: Totals,
-        told: Callable[[int], None] | None = None,
-        agreed: bool = False,
-        sides: Sequence[int] = (0, 1),
+        told: Callable[[int], None],
     ) -> None:
         """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
 
@@ -294,20 +217,16 @@ class ByPrograms:
             wanted: (p,) which.
             totals: Filled in.
             told: Told how many are done.
-            agreed: Whether some table is known to agree with the answers; else that is looked at first.
-            sides: Whether least (0), greatest (1) totals are asked for; the others are what single sums say.
         """
         low, high = self.outer
         totals.low[self.atoms], totals.high[self.atoms] = low, high
         asked = np.flatnonzero(wanted[self.atoms])
         left = self._not_reached(asked)
-        left[[side for side in (0, 1) if side not in sides]] = False
-        if not agreed and not self.interior_points and self.solve({}).status == "infeasible":
+        if not self.interior_points and self.solve({}).status == "infeasible":
             raise InconsistentAnswers("no table inside the domain agrees with the answers")
         still = np.flatnonzero(left.any(axis=0))
         for turn, place in enumerate(still.tolist()):
-            if told is not None:
-                told(len(asked) - len(still) + turn)
+            told(len(asked) - len(still) + turn)
             column = int(asked[place])
             for side in np.flatnonzero(left[:, place]).tolist():
                 if not self.seen(column, side):
@@ -317,11 +236,9 @@ class ByPrograms:
         """(2, asked) which ends of these columns no interior point reaches; all where there is none."""
         left = np.ones((2, len(asked)), dtype=np.bool_)
         left[:, self.records.low[asked] == self.records.high[asked]] = False
-        for far in (False, True):
-            for interior_point in self.interior_points:
-                some = np.flatnonzero(left.any(axis=0))
-                reaches = interior_point.reaches_straight if far else interior_point.reaches
-                left[:, some] &= ~reaches(asked[some])
+        for interior_point in self.interior_points:
+            some = np.flatnonzero(left.any(axis=0))
+            left[:, some] &= ~interior_point.reaches(asked[some])
         return left
 
     def seen(self, column: int, side: int) -> bool:
@@ -410,6 +327,56 @@ class ByPrograms:
         return self.proof.best(column, sign, outcome)
 
 
-def over(number: int, scale: int) -> Exact:
-    """A quotient, whole where it is."""
-    return number if scale == 1 else Fraction(number, scale)
+class OneByOne:
+    """Intervals of one record after the other: programs start where the last one ended.
+
+    The answers are known to agree with a table.
+    """
+
+    def __init__(self, system: Solved, watch: Watch | None = None) -> None:
+        """Nothing is asked yet; `watch` is told of every solution on the way."""
+        self.system, self.watch = system, watch
+        self._programs: dict[int, ByPrograms] = {}
+
+    def around(self, atom: int) -> tuple[ByPrograms, int]:
+        """The programs of an atom's component, and the atom's column in them."""
+        known = self.system.known
+        component = int(known.components[atom])
+        if component not in self._programs:
+            programs = ByPrograms(self.system, np.flatnonzero(known.components == component))
+            programs.interior_points, programs.watch = [], self.watch
+            self._programs[component] = programs
+        found = self._programs[component]
+        return found, int(np.searchsorted(found.atoms, atom))
+
+    def interval(self, atom: int, sides: Sequence[int] = (0, 1)) -> tuple[Exact, Exact]:
+        """Least and greatest value of a record of an atom; of sides not asked for, what single sums say."""
+        (programs, column), known = self.around(atom), self.system.known
+        ends: list[Exact] = [int(end[column]) for end in programs.outer]
+        for side in sides if programs.records.low[column] < programs.records.high[column] else ():
+            if not programs.seen(column, side):
+                ends[side] = programs.extreme(column, (1, -1)[side])
+        low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
+        return max(low, ends[0] - rest * high), min(high, ends[1] - rest * low)
+
+    def proof_of(self, atom: int, sign: int) -> Multipliers | None:
+        """What proves the least (sign 1) or greatest (-1) value of a record of an atom by multipliers.
+
+        No rows where its box says as much; None where the program was not solved.
+        """
+        (programs, column), known = self.around(atom), self.system.known
+        ends = (int(known.low[atom]), int(known.high[atom]))[::sign]
+        outcome = programs.linear.minimise({column: float(sign)}) if len(programs.rows) else None
+        if outcome is not None and outcome.status != "optimal":
+            return None
+        found = None if outcome is None else programs.multipliers(column, sign, outcome)
+        bound = ends[0] if found is None else found.bound - int(known.sizes[atom] - 1) * ends[1]
+        if found is None or (bound - ends[0]) * sign <= 0:
+            return Multipliers((), (), Fraction(ends[0]))
+        return replace(found, bound=bound)
+
+    def rows_of(self, atom: int) -> set[int]:
+        """The sums that proved the ends of an atom."""
+        programs, column = self.around(atom)
+        proofs = [programs.proofs.get((column, sign)) for sign in (1, -1)]
+        return {row for proof in proofs if proof for row in proof.rows}

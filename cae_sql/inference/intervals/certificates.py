@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 
 from cae_sql.inference.facts.query import Answer, Grid
-from cae_sql.inference.intervals.bounds import ByPrograms, Solved
+from cae_sql.inference.intervals.bounds import OneByOne, Solved, intervals
+from cae_sql.inference.intervals.irreducible import spared
 
 Side = Literal["lower", "upper"]
 
@@ -78,7 +79,11 @@ def certify(
     edge = Fraction(0) if side == "lower" else grid.top
     if value == edge:
         return Certificate(record, side, bound, [])
-    kept = spare(rebuild, list(range(len(answers))), record, side, value)
+
+    def holds(numbers: list[int]) -> bool:
+        return end_of(rebuild(numbers), record, side) == value
+
+    kept, _ = spared(list(range(len(answers))), holds)
     system = rebuild(kept)
     found = _multipliers(system, answers, kept, record, side)
     extremes = tuple(number for number in kept if answers[number].kind != "sum")
@@ -89,26 +94,8 @@ def certify(
     return Certificate(record, side, bound, sums, extremes, "attained")
 
 
-def spare(rebuild: Rebuild, kept: list[int], record: int, side: Side, value: Fraction) -> list[int]:
-    """Drop answers, in halves and then one by one, as long as the bound survives; none left can be spared."""
-    block = max(1, len(kept) // 2)
-    while True:
-        place = 0
-        while place < len(kept):
-            fewer = kept[:place] + kept[place + block :]
-            if end_of(rebuild(fewer), record, side) == value:
-                kept = fewer
-            else:
-                place += block
-        if block == 1:
-            return kept
-        block = max(1, block // 2)
-
-
 def end_of(system: Solved, record: int, side: Side) -> Fraction:
     """One end of one record's interval."""
-    from cae_sql.inference.intervals.bounds import intervals
-
     atom = int(system.known.atoms.labels[record])
     wanted = np.zeros(system.known.count, dtype=np.bool_)
     wanted[atom] = True
@@ -119,28 +106,15 @@ def _multipliers(
     system: Solved, answers: list[Answer], kept: list[int], record: int, side: Side
 ) -> tuple[list[tuple[int, Fraction]], Fraction] | None:
     """Multipliers of the kept sums and the bound on the record that they prove."""
-    known = system.known
-    atom = int(known.atoms.labels[record])
-    rest = int(known.sizes[atom] - 1)
-    sign = 1 if side == "lower" else -1
-    box = known.low[atom] if sign > 0 else known.high[atom]
-    atoms = np.flatnonzero(known.components == known.components[atom])
-    programs = ByPrograms(system, atoms)
-    column = int(np.searchsorted(atoms, atom))
-    outcome = programs.linear.minimise({column: float(sign)})
-    if outcome.status != "optimal":
+    found = OneByOne(system).proof_of(int(system.known.atoms.labels[record]), 1 if side == "lower" else -1)
+    if found is None:
         return None
-    found = programs.multipliers(column, sign, outcome)
-    other = int(known.high[atom] if sign > 0 else known.low[atom])
-    proved = found.bound - rest * other
-    if (proved - int(box)) * sign <= 0:
-        return [], Fraction(int(box))
     numbers = _rows_of(system, answers, kept)
     terms = [
         (numbers[row], weight * answers[numbers[row]].factor)
         for row, weight in zip(found.rows, found.weights, strict=True)
     ]
-    return sorted(terms), proved
+    return sorted(terms), found.bound
 
 
 def _rows_of(system: Solved, answers: list[Answer], kept: list[int]) -> dict[int, int]:

@@ -34,8 +34,6 @@ STUCK = 1e-7
 """Part of its box within which a column that the centre does not hold away from a bound counts as there."""
 ROUNDING = 1e-9
 """Part of a squared width that rounding may have made."""
-SUMS_OFF = 1e-5
-"""How far off the sums may be at the end of a line, in units of the ellipsoid."""
 WELL_CONDITIONED = 1e9
 """Condition number up to which a factorisation is trusted."""
 
@@ -103,10 +101,8 @@ class Interior:
     """(p,) value of each record of a column."""
     squares: Floats
     """(p,) h: squared half width of the ellipsoid of both bounds; 0 where a column is fixed."""
-    gram: Floats
-    """(k, k) M = A diag(m h) Aᵀ."""
     root: Floats
-    """(r, k) R with Rᵀ R = M⁻¹."""
+    """(r, k) R with Rᵀ R = M⁻¹, M = A diag(m h) Aᵀ."""
 
     def half_widths(self, columns: Places | None = None) -> Floats:
         """ρ = √(1/τ − h), τ = aᵀ M⁻¹ a: how far a column's records can go, their own bounds left aside.
@@ -122,34 +118,6 @@ class Interior:
             widths: Floats = np.sqrt(np.maximum((1 - ROUNDING) / tau - self.squares[columns], 0))
         widths[self.squares[columns] == 0] = 0
         return widths
-
-    def straight(self, column: int, down: Floats, up: Floats) -> tuple[float, float]:
-        """How far a record of a column can fall and rise if the others make up for it as the ellipsoid says.
-
-        At least ρ, and often much farther: up to the first bound in the way, where ρ stays inside an
-        ellipsoid.
-
-        Args:
-            column: The column.
-            down: (p,) how far a record of each column can fall.
-            up: (p,) and rise.
-        """
-        A = self.matrix
-        mine = slice(A.indptr[column], A.indptr[column + 1])
-        image = self.root[:, A.indices[mine]] @ A.data[mine]
-        tau, h = float(image @ image), float(self.squares[column])
-        if h == 0.0 or h * tau >= 1 - ROUNDING:
-            return 0.0, 0.0
-        ends = np.array([np.inf, np.inf])
-        pull = self.root.T @ image / (1 - h * tau)
-        coefficients = np.zeros(A.shape[0])
-        coefficients[A.indices[mine]] = A.data[mine]
-        wrong = self.gram @ pull - coefficients * (1 + h * (coefficients @ pull))
-        if np.abs(self.root @ wrong).max(initial=0.0) * (down[column] + up[column]) > SUMS_OFF:
-            return 0.0, 0.0
-        alone = column if self.sizes[column] <= 1 else -1
-        first_in_the_way(A.indptr, A.indices, A.data, pull, self.squares, down, up, alone, ends)
-        return float(ends[0]), float(ends[1])
 
 
 def inner(
@@ -222,7 +190,7 @@ def analytic_center(
                 return None
             squares = np.zeros(len(low))
             squares[free] = search.shape
-            return Interior(matrix, sizes, values, squares, search.gram, search.root)
+            return Interior(matrix, sizes, values, squares, search.root)
         stuck = search.stuck()
         if not stuck.any():
             return None
@@ -241,7 +209,7 @@ class _Search:
         self.matrix, self.sums, self.sizes = matrix, sums, sizes
         self.middle, self.half = (low + high) / 2, (high - low) / 2
         self.multipliers = np.zeros(matrix.shape[0])
-        self.root = self.gram = np.zeros((0, matrix.shape[0]))
+        self.root = np.zeros((0, matrix.shape[0]))
         self._move(self.multipliers)
         self.shape = self.squares
 
@@ -263,8 +231,7 @@ class _Search:
         """Steps until the sums hold; False where they would not."""
         for _ in range(STEPS):
             self.shape = self.squares
-            self.gram = gram(self.matrix, self.sizes * self.shape)
-            self.root = inverse_root(self.gram)
+            self.root = inverse_root(gram(self.matrix, self.sizes * self.shape))
             scaled = self.root @ self.residual
             step, decrement = self.root.T @ scaled, float(np.linalg.norm(scaled))
             if decrement <= CENTRED:
@@ -340,25 +307,6 @@ def add_squares(
                 image[i] += x * line[i]
         for i in range(len(image)):
             out[place] += image[i] * image[i]
-
-
-@compiled()
-def first_in_the_way(
-    starts: Places, rows: Places, entries: Floats, pull: Floats, squares: Floats, down: Floats, up: Floats,
-    alone: int, ends: Floats,
-) -> None:  # fmt: skip
-    """How often h aᵀ(pull), by which the others rise when one falls, and its opposite fit in their rooms."""
-    for j in range(len(squares)):
-        if j == alone:
-            continue
-        step = 0.0
-        for a in range(starts[j], starts[j + 1]):
-            step += entries[a] * pull[rows[a]]
-        step *= squares[j]
-        if step > 0.0:
-            ends[0], ends[1] = min(ends[0], up[j] / step), min(ends[1], down[j] / step)
-        elif step < 0.0:
-            ends[0], ends[1] = min(ends[0], down[j] / -step), min(ends[1], up[j] / -step)
 
 
 def inverse_root(matrix: Floats) -> Floats:

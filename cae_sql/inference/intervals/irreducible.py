@@ -10,7 +10,7 @@ Source: `mathematics.md`, 2 (certificates).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -19,15 +19,14 @@ from typing import Literal
 
 import numpy as np
 
-from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.constraints import constraints, is_world
 from cae_sql.inference.facts.framed import Framed
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints
-from cae_sql.inference.intervals.bounds import ByPrograms, Exact, Solved, few_intervals
-from cae_sql.inference.solver import Floats, Outcome, Program
+from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
+from cae_sql.inference.solver import Program
 
 FEW = 4
 """Answers more than needed that do no harm."""
@@ -42,15 +41,6 @@ A_LOOK, BY_ANSWER = 10**5, 10**4
 """Steps that it takes at least to see whether a claim holds, and more by answer."""
 NODES = 20_000
 """Search nodes after which it is not known whether there is another table."""
-
-MOST_TABLES = 256
-"""Real tables kept, each for other answers: a search for a certificate among 34 answers makes some 60."""
-FAR = 4
-"""Tables at random that are mixed in when a second record asks the same answers."""
-SLACK = Fraction(1, 10**6)
-"""Units within which a float is at an end."""
-EXACTLY, TINY = 1e-7, 1e-11
-"""Units by which a change of one sum alone may change others, and changes that are none."""
 
 
 Kind = Literal["reals", "integers"]
@@ -86,108 +76,6 @@ class Proved:
     """False where work was used up before every answer had been tried."""
 
 
-class _Vertices:
-    """A record where sums let it be least, and greatest: two linear programs over its component."""
-
-    def __init__(
-        self, framed: Framed, name: tuple[int, ...], known: Knowledge, sums: Ints, row_numbers: list[int]
-    ) -> None:
-        self.framed, self.name, self.known, self.atom = framed, name, known, framed.atom
-        self.row_numbers = row_numbers
-        """By row of the matrix, which answer it is."""
-        self.atoms: Ints = np.flatnonzero(known.components == known.components[framed.atom])
-        self.column = int(np.searchsorted(self.atoms, framed.atom))
-        self.programs = ByPrograms(Solved(known, sums), self.atoms)
-        self._sums = sums
-
-    @classmethod
-    def of(cls, framed: Framed, name: tuple[int, ...]) -> _Vertices:
-        """Of some of the answers that are framed."""
-        stated, sums, row_numbers = framed.stated(name)
-        return cls(framed, name, replace(stated, extremes=()), sums, row_numbers)
-
-    @cached_property
-    def outcomes(self) -> tuple[Outcome, Outcome]:
-        """Least, and greatest; a program for each: where duals have a choice, the other end would sway it."""
-        stated = constraints(self.known, self.atoms, self._sums)
-        least, most = (Program(*stated).minimise({self.column: float(sign)}) for sign in (1, -1))
-        return least, most
-
-    def without_each(self, side: int) -> Floats:
-        """(k,) to where the record's value can go without each of the sums, at least so far.
-
-        From the end itself, along what changes one sum and no other, up to where somebody's box ends; NaN
-        where no such change is known.
-        """
-        known, rows = self.known, self.programs.rows
-        found = np.full(len(self.row_numbers), np.nan)
-        outcome = self.outcomes[side] if len(rows) else None
-        if outcome is None or outcome.status != "optimal" or known.sizes[self.atom] != 1:
-            return found
-        totals, sizes = outcome.solution[: len(self.atoms)], known.sizes[self.atoms]
-        below = np.maximum(totals - sizes * known.low[self.atoms], 0.0)
-        above = np.maximum(sizes * known.high[self.atoms] - totals, 0.0)
-        matrix = known.matrix[np.ix_(rows, self.atoms)].astype(np.float64)
-        inside = np.minimum(below, above)
-        scaled = matrix * np.where(inside > float(SLACK), inside, 0.0) ** 2
-        try:
-            moves = np.linalg.solve(scaled @ matrix.T, scaled)
-        except np.linalg.LinAlgError:
-            return found
-        if not np.isfinite(moves).all():
-            return found
-        others = np.abs(moves @ matrix.T - np.eye(len(rows))).max(axis=1)
-        own = moves[:, self.column] * (1.0, -1.0)[side]
-        # whichever way carries the record outwards
-        moves *= np.where(own > 0, -1.0, 1.0)[:, None]
-        room = np.where(moves > 0, above, below)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            lengths = np.where(np.abs(moves) > TINY, room / np.abs(moves), np.inf).min(axis=1)
-        most = EXACTLY / np.maximum(others, TINY**2)
-        moving = np.flatnonzero((np.abs(own) > TINY) & np.isfinite(lengths) & (lengths < most))
-        found[rows[moving]] = totals[self.column] + moves[moving, self.column] * lengths[moving]
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class _RealTable:
-    """A table over the reals that agrees with some answers: none of them, nor fewer, prove what it breaks."""
-
-    numbers: frozenset[int]
-    """The answers."""
-    records: Ints
-    """(m,) of one component, ascending: the others have values that agree whatever these are."""
-    values: Floats
-    """(m,) in units."""
-    count: int = 1
-    """Of how many tables it is the mean, so that it differs wherever one of them does."""
-
-    @classmethod
-    def of(cls, numbers: Sequence[int], framed: Framed, atoms: Ints, totals: Floats) -> _RealTable:
-        """From totals (c,) of a component's atoms (c,): records of one atom share them evenly."""
-        share = np.full(framed.atoms.count, np.nan)
-        share[atoms] = totals / framed.atoms.sizes[atoms]
-        values = share[framed.atoms.labels]
-        there = np.isfinite(values)
-        return cls(frozenset(numbers), framed.everybody[there], values[there])
-
-    def mixed_with(self, other: _RealTable) -> _RealTable:
-        """The mean of both, where they are over the same records; else the other."""
-        if not np.array_equal(self.records, other.records):
-            return other
-        count = self.count + other.count
-        values = (self.count * self.values + other.count * other.values) / count
-        return replace(self, values=values, count=count)
-
-    def breaks(self, record: int, reached: Reached) -> bool:
-        """Whether it carries a record plainly beyond a claim."""
-        place = int(np.searchsorted(self.records, record))
-        if place == len(self.records) or self.records[place] != record:
-            return False
-        value = Fraction(float(self.values[place]))
-        return not (reached(value + SLACK, value)[0] and reached(value, value - SLACK)[1])
-
-
 class Claims:
     """Certificates over one system of answers."""
 
@@ -195,107 +83,34 @@ class Claims:
         """Take the answers, in units; they agree with a table on the grid 0 … top."""
         self._size, self._top, self._answers = size, top, answers
         self._last: Framed | None = None
-        self._solved_last: _Vertices | None = None
-        self._interval_last: tuple[tuple[int, tuple[int, ...]], tuple[Exact, Exact]] | None = None
-        self._tables: dict[frozenset[int], _RealTable] = {}
-        """By the answers that they agree with; what was found for one record says as much of others."""
 
     def _framed(self, numbers: Sequence[int], record: int) -> Framed:
         """These answers over the records in them, or not many more answers that were framed before."""
         last = self._last
         fits = last is not None and last.record == record and len(last.numbers) <= 2 * len(numbers) + FEW
         if last is None or not fits or not last.numbers.issuperset(numbers):
-            framed = Framed(self._size, self._top, self._answers, numbers, record)
-            if last is not None:
-                framed.independent = last.independent
-            last = self._last = framed
+            last = self._last = Framed(self._size, self._top, self._answers, numbers, record)
         return last
 
     # --- by reals
 
     def interval(self, numbers: Sequence[int], record: int) -> tuple[Exact, Exact]:
         """The interval that multipliers prove, in units; its ends need not lie on the grid."""
-        name = record, tuple(numbers)
-        if self._interval_last is None or self._interval_last[0] != name:
-            system, atom = self._solved(numbers, record)
-            least, most = few_intervals(system, np.array([atom]))
-            self._interval_last = name, (least[atom], most[atom])
-        return self._interval_last[1]
+        system, atom, _ = self._solved(numbers, record)
+        return OneByOne(system).interval(atom)
 
-    def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
-        """The sums among some answers, and the record's atom."""
+    def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int, list[int]]:
+        """The sums among some answers, the record's atom, and which answer each row is."""
         framed = self._framed(numbers, record)
-        known, sums, _ = framed.stated(numbers)
-        return Solved(replace(known, extremes=()), sums), framed.atom
+        known, sums, row_numbers = framed.stated(numbers)
+        return Solved(replace(known, extremes=()), sums), framed.atom, row_numbers
 
-    def _hold(self, numbers: Sequence[int], record: int, reached: Reached, exactly: bool = True) -> bool:
-        """Whether multipliers prove both ends: where one fails, the other is not asked for.
-
-        Not exactly: whether linear programs leave it so, as far as floats say. No program is asked about an
-        end that single sums prove, nor where a table found before breaks the claim.
-        """
-        if self._broken(numbers, record, reached):
-            return False
-        system, atom = self._solved(numbers, record)
-        programs: dict[int, ByPrograms] = {}
-
-        def ends(*sides: int) -> tuple[bool, bool]:
-            least, most = few_intervals(system, np.array([atom]), kept=programs, sides=sides)
-            return reached(least[atom], most[atom])
-
-        at_once = ends()
-        return all(
-            at_once[side]
-            or (
-                not self._beyond(programs, numbers, record, side, reached)
-                and (not exactly or ends(side)[side])
-            )
-            for side in (0, 1)
-        )
-
-    def _beyond(
-        self,
-        programs: dict[int, ByPrograms],
-        numbers: Sequence[int],
-        record: int,
-        side: int,
-        reached: Reached,
-    ) -> bool:
-        """Whether a linear program carries a record plainly beyond a claim: no multipliers are tried then."""
-        framed = self._framed(numbers, record)
-        (program,) = programs.values()
-        column, sign = int(np.searchsorted(program.atoms, framed.atom)), (1, -1)[side]
-        outcome = program.linear.minimise({column: float(sign)})
-        if outcome.status != "optimal" or program.known.sizes[framed.atom] != 1:
-            return False
-        end = Fraction(outcome.value) * sign + (SLACK, -SLACK)[side]
-        if reached(end, end)[side]:
-            return False
-        self._keep(numbers, framed, program.atoms, outcome)
-        if self._tables[frozenset(numbers)].count > 1:
-            # asked of one record after another: tables that are far from each other carry nearly all of them
-            chance = np.random.default_rng(record)
-            for _ in range(FAR):
-                costs = chance.uniform(-1.0, 1.0, len(program.atoms))
-                self._keep(
-                    numbers, framed, program.atoms, program.linear.minimise(dict(enumerate(costs.tolist())))
-                )
-        return True
-
-    def _broken(self, numbers: Sequence[int], record: int, reached: Reached) -> bool:
-        """Whether a table that was found before carries a record plainly beyond a claim."""
-        tables = self._tables.values()
-        return any(each.numbers.issuperset(numbers) and each.breaks(record, reached) for each in tables)
-
-    def _keep(self, numbers: Sequence[int], framed: Framed, atoms: Ints, outcome: Outcome) -> None:
-        """Keep a solution of a linear program over a component as a table, mixed with those there are."""
-        if outcome.status != "optimal":
-            return
-        table = _RealTable.of(numbers, framed, atoms, outcome.solution[: len(atoms)])
-        before = self._tables.pop(table.numbers, None)
-        self._tables[table.numbers] = table if before is None else before.mixed_with(table)
-        if len(self._tables) > MOST_TABLES:
-            del self._tables[next(iter(self._tables))]
+    def _hold(self, numbers: Sequence[int], record: int, reached: Reached) -> bool:
+        """Whether multipliers prove both ends: where one fails, the other is not asked for."""
+        system, atom, _ = self._solved(numbers, record)
+        programs = OneByOne(system)
+        at_once = reached(*programs.interval(atom, ()))
+        return all(at_once[side] or reached(*programs.interval(atom, (side,)))[side] for side in (0, 1))
 
     def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
@@ -338,7 +153,7 @@ class Claims:
             return self._table(some, proved.record, others, allowance) is None
 
         try:
-            kept, whole = _spared(numbers, holds, allowance)
+            kept, whole = spared(numbers, holds, allowance)
         except OutOfTime:
             return replace(proved, irreducible=False)
         if len(kept) == len(numbers):
@@ -356,18 +171,11 @@ class Claims:
         def holds(some: Sequence[int]) -> bool:
             return self._hold(some, record, reached)
 
-        def nearly(some: Sequence[int]) -> bool:
-            return self._hold(some, record, reached, exactly=False)
-
         if not holds(numbers):
             return None
-        needed = self._needed(numbers, record, reached)
-        for trial in (nearly, holds):
-            kept, whole = _spared(list(numbers), trial, Allowance(STEPS), needed)
-            lower, upper = self._ends(kept, record)
-            if lower is not None and upper is not None and all(reached(lower.bound, upper.bound)):
-                break
-        else:
+        kept, whole = spared(list(numbers), holds, Allowance(STEPS))
+        lower, upper = self._ends(kept, record)
+        if lower is None or upper is None or not all(reached(lower.bound, upper.bound)):
             return None
         from_, to = ceil(lower.bound), floor(upper.bound)
         kind: Kind = "reals" if lower.bound == upper.bound or from_ < to else "integers"
@@ -384,50 +192,17 @@ class Claims:
                 used.add(number)
         return sorted(used)
 
-    def _vertices(self, numbers: Sequence[int], record: int) -> _Vertices:
-        """Where a record is least and greatest over the sums among some answers; the last ones are kept."""
-        framed, name = self._framed(numbers, record), tuple(numbers)
-        last = self._solved_last
-        if last is None or last.framed is not framed or last.name != name:
-            last = self._solved_last = _Vertices.of(framed, name)
-        return last
-
-    def _needed(self, numbers: Sequence[int], record: int, reached: Reached) -> set[int]:
-        """Sums without which a real table carries the record beyond what a claim allows: none is spare."""
-        found = self._vertices(numbers, record)
-        if len(found.row_numbers) < sum(self._answers[number].kind == "sum" for number in numbers):
-            return set()  # one that hangs on others would be broken with them
-        needed = set[int]()
-        for side in (0, 1):
-            far = found.without_each(side)
-            for row in np.flatnonzero(np.isfinite(far)).tolist():
-                end = Fraction(float(far[row])) + (SLACK, -SLACK)[side]
-                if not reached(end, end)[side]:
-                    needed.add(found.row_numbers[row])
-        return needed
-
-    def _ends(self, numbers: Sequence[int], record: int) -> tuple[End | None, End | None]:
+    def _ends(self, numbers: Sequence[int], record: int) -> list[End | None]:
         """The proof of either end; None where the program was not solved."""
-        solved = self._vertices(numbers, record)
-        known, atom, programs = solved.known, solved.atom, solved.programs
-
-        def end(side: int) -> End | None:
-            sign = (1, -1)[side]
-            box = Fraction(int(known.low[atom] if sign > 0 else known.high[atom]))
-            if not len(programs.rows):
-                return End((), box)
-            outcome = solved.outcomes[side]
-            if outcome.status != "optimal":
-                return None
-            found = programs.multipliers(solved.column, sign, outcome)
-            other = int(known.high[atom] if sign > 0 else known.low[atom])
-            bound = found.bound - int(known.sizes[atom] - 1) * other
-            if (bound - box) * sign <= 0:
-                return End((), box)
-            terms = zip((solved.row_numbers[row] for row in found.rows), found.weights, strict=True)
-            return End(tuple(sorted((number, weight) for number, weight in terms if weight)), bound)
-
-        return end(0), end(1)
+        system, atom, row_numbers = self._solved(numbers, record)
+        found = list[End | None]()
+        for sign in (1, -1):
+            # a program for each: where duals have a choice, the other end would sway it
+            proof = OneByOne(system).proof_of(atom, sign)
+            terms = zip(proof.rows, proof.weights, strict=True) if proof else ()
+            named = tuple(sorted((row_numbers[row], weight) for row, weight in terms if weight))
+            found.append(None if proof is None else End(named, proof.bound))
+        return found
 
     # --- by integers
 
@@ -457,7 +232,7 @@ class Claims:
             return self._table(some, record, others, allowance) is None
 
         try:
-            kept, whole = _spared(sorted(chosen), holds, allowance)
+            kept, whole = spared(sorted(chosen), holds, allowance)
         except OutOfTime:
             kept, whole = sorted(chosen), False
         return Proved(record, min(allowed), max(allowed), tuple(kept), "integers", irreducible=whole)
@@ -515,19 +290,15 @@ def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:
     return [(a + 1, b - 1) for a, b in pairwise(edges) if b - a > 1]
 
 
-def _spared(
-    kept: list[int],
-    holds: Callable[[Sequence[int]], bool],
-    allowance: Allowance,
-    needed: Set[int] = frozenset(),
+def spared(
+    kept: list[int], holds: Callable[[list[int]], bool], allowance: Allowance = UNLIMITED
 ) -> tuple[list[int], bool]:
-    """Drop answers, in halves and then one by one, as long as the claim holds; and whether all were tried.
+    """Drop answers, in halves and then one by one, as long as a claim holds; and whether all were tried.
 
-    Of few answers each is tried alone first: what all the others cannot spare, fewer cannot. So it is with
-    those that are known to be needed.
+    Of few answers each is tried alone first: what all the others cannot spare, fewer cannot.
     """
-    needed = set(needed)
-    for number in [each for each in kept if each not in needed] if len(kept) <= SINGLY else ():
+    needed = set[int]()
+    for number in kept if len(kept) <= SINGLY else ():
         if not allowance.spend(A_LOOK + BY_ANSWER * len(kept)):
             return kept, False
         if not holds([other for other in kept if other != number]):

@@ -1,9 +1,9 @@
 """Which ends of intervals real-valued tables certainly reach: for many records at once, without a program.
 
-A *interior point* is a table of reals that agrees with every answer and leaves every box, but those the
-answers close, room on both sides; where extremes are answered, with one record at each. From there the Dikin
-ellipsoid shows what all records reach, and a straight line what one does. Only ends reached with a margin
-count, which is far more than rounding: the rest is for linear programs.
+An *interior point* is a table of reals that agrees with every answer and leaves every box, but those the
+answers close, room on both sides; where extremes are answered, with one record at each. The Dikin ellipsoid
+around it shows what all records reach. Only ends reached with a margin count, which is far more than
+rounding: the rest is for linear programs.
 """
 
 from __future__ import annotations
@@ -88,17 +88,6 @@ class InteriorPoint:
                 (loose & (y + rho >= high)) | (self.top[columns] > 0),
             ]
         )
-
-    def reaches_straight(self, columns: Ints) -> NDArray[np.bool_]:
-        """The same, farther, and slower: by a line for each."""
-        y = self.interior.values
-        down, up = y - self.records.low, self.records.high - y
-        found = np.zeros((2, len(columns)), dtype=np.bool_)
-        for place, column in enumerate(columns.tolist()):
-            if self.interior.sizes[column] > 0:
-                fall, rise = self.interior.straight(column, down, up)
-                found[:, place] = fall >= down[column] * (1 + MARGIN), rise >= up[column] * (1 + MARGIN)
-        return found
 
 
 def interior_points(

@@ -1,7 +1,7 @@
-"""Looking back: who is located by the answers so far, and since when.
+"""When is looked at whom, and since when those who are found have been located.
 
-A small system is looked at closely after each answer, a large one now and then. Whoever is found later than
-it came to be so gets the time when it was first so all the same.
+Of few atoms everybody is looked at closely after each statement, of many now and then. Whoever is found later
+than it came to be so gets the time when it was first so all the same.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Exact
-from cae_sql.inference.lookback.few import Locating
 from cae_sql.inference.lookback.first_time import FirstTime, Judge
 from cae_sql.inference.lookback.located_so_far import KEEPS, LocatedSoFar, state_by_reals, state_of
-from cae_sql.inference.lookback.many import Survey
+from cae_sql.inference.lookback.look import Look
 
 STEPS = 6 * 10**9
 """For the integer programs after one statement, about a minute; who is left then is open."""
@@ -36,34 +35,31 @@ def assess(so_far: LocatedSoFar, allowance: Allowance | None = None, whole: bool
 
     Args:
         so_far: What is known; what is found out goes there.
-        allowance: For integer programs in small systems, `STEPS` by default; large ones count what they do.
+        allowance: For integer programs, `STEPS` by default.
         whole: Whether everybody is looked at.
     """
-    large = so_far.large
-    if large and not whole and len(so_far.answers) < so_far.next_look:
+    before, now = so_far.before, len(so_far.answers)
+    so_far.before = now
+    closely = whole or not so_far.large
+    if not closely and now < so_far.next_look:
         return
-    so_far.next_look = int(len(so_far.answers) * GROWTH) + 1
+    so_far.next_look = int(now * GROWTH) + 1
     said = so_far.by_integers, so_far.by_reals, so_far.low, so_far.high
-    before = [each.copy() for each in said]
-    allowance = Allowance(STEPS) if allowance is None else allowance
-    look = Survey(so_far, whole) if large else Locating(so_far, allowance)
-    look.run()
+    earlier = [each.copy() for each in said]
+    Look(so_far, Allowance(STEPS) if allowance is None else allowance, closely).run()
     loose = ~so_far.fixed
     _give_to_all(so_far, loose)
-    now = len(so_far.answers)
-    integers, reals = so_far.by_integers != before[0], so_far.by_reals != before[1]
+    integers, reals = so_far.by_integers != earlier[0], so_far.by_reals != earlier[1]
     so_far.since_integers[integers], so_far.since_reals[reals] = now, now
-    late = (so_far.looked < now - 1) if large else (so_far.looked < so_far.before)
-    late &= loose
-    whole_before = not large or so_far.known.count * len(so_far.known.matrix) <= BACK_CELLS
-    if large and whole and whole_before:
+    late = (so_far.looked < before) & loose
+    everything = so_far.known.count * len(so_far.known.matrix) <= BACK_CELLS
+    if whole and everything:
         # of whom an answer alone has told something, several may have done so before
         reals |= (so_far.by_reals != KEEPS) & (so_far.looked < so_far.since_reals - 1)
         integers |= reals & (so_far.by_integers == so_far.by_reals)
-    _look_back(so_far, np.flatnonzero(integers & late), np.flatnonzero(reals & late), whole_before)
+    _look_back(so_far, np.flatnonzero(integers & late), np.flatnonzero(reals & late), everything)
     so_far.looked[~so_far.open] = now
-    so_far.before = now
-    if any((new != old).any() for new, old in zip(said, before, strict=True)):
+    if any((new != old).any() for new, old in zip(said, earlier, strict=True)):
         so_far.changes += 1
 
 

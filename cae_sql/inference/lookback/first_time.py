@@ -11,7 +11,7 @@ import numpy as np
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer
-from cae_sql.inference.intervals.bounds import ByPrograms, Exact, Solved, few_intervals
+from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
 from cae_sql.inference.intervals.irreducible import Claims
 
 STEPS = 3
@@ -54,7 +54,7 @@ class FirstTime:
     def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
         """Take all answers, in their order."""
         self._size, self._top, self._answers = size, top, answers
-        self._systems: OrderedDict[int, tuple[Solved, dict[int, ByPrograms]]] = OrderedDict()
+        self._systems: OrderedDict[int, OneByOne] = OrderedDict()
 
     def by_reals(
         self, record: int, state: int, judge: Judge, before: int, now: int, support: Sequence[int]
@@ -111,10 +111,8 @@ class FirstTime:
     def _interval(self, count: int, record: int) -> tuple[Exact, Exact]:
         if count not in self._systems:
             known, sums = Knowledge.of(self._size, self._top, list(self._answers[:count]))
-            self._systems[count] = Solved(replace(known, extremes=()), sums), {}
+            self._systems[count] = OneByOne(Solved(replace(known, extremes=()), sums))
             while len(self._systems) > KEPT:
                 self._systems.popitem(last=False)
-        system, programs = self._systems[count]
-        atom = int(system.known.atoms.labels[record])
-        least, most = few_intervals(system, np.array([atom]), kept=programs)
-        return least[atom], most[atom]
+        programs = self._systems[count]
+        return programs.interval(int(programs.system.known.atoms.labels[record]))

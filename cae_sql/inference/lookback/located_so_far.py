@@ -1,10 +1,9 @@
 """Who has been located by true answers, answer by answer: for whoever has the true table and looks back.
 
-A gate asks who *would* be located, and may not look at the values. Here they are given, so the true table is
-a world that agrees with every answer; moves from it show at once who keeps the standard. Small systems are
-looked at after each answer (`locating`). In large ones each answer shows who is located by equations alone,
-or by one sum after the other; everybody is looked at now and then (`survey`), and who is found then gets the
-time when it was first so. What is located stays so: knowledge only grows. Who looks is `assessing`.
+A gate asks who *would* be located, and may not look at the values. Here they are given. Each answer shows at
+once who is located by equations alone, or by one sum after the other. Everybody is looked at closely by
+`Look`, as often as `assess` says; who is found then gets the time when it was first so. What is located stays
+so: knowledge only grows.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -12,6 +11,7 @@ Source: `mathematics.md`, 2 and 4.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any
@@ -23,8 +23,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.span import added_up
 from cae_sql.inference.intervals.bounds import Exact
-from cae_sql.inference.lookback.narrowing import narrow
-from cae_sql.inference.lookback.stated import Stated
+from cae_sql.inference.lookback.stated import Stated, narrow
 from cae_sql.inference.standard import Standard
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
@@ -69,7 +68,7 @@ class LocatedSoFar:
             standard: What everybody must keep; its insiders are not looked at.
         """
         self.truth, self.top, self.standard = truth.astype(np.int64), top, standard
-        self._stated = Stated(self.truth, top)
+        self._stated = Stated(len(truth), top)
         self.answers: list[Answer] = []
         """Those that others do not settle, in order."""
         self.row_answers: list[int] = []
@@ -98,9 +97,9 @@ class LocatedSoFar:
         self.looked: Ints = np.zeros(size, dtype=np.int64)
         """(n,) with how many answers it was last shown what a record's state is."""
         self.before = 0
-        """How many answers were known at the last look."""
+        """How many answers were known after the last statement."""
         self.support: dict[int, set[int]] = {}
-        """Answers that bear on an end of an interval in large systems, by record."""
+        """Answers that bear on an end of an interval, by record."""
         self.next_look = 0
         """From how many on a large system is looked at again."""
         self.worlds: NDArray[np.int64] = np.zeros((0, size), dtype=np.int64)
@@ -115,7 +114,7 @@ class LocatedSoFar:
 
     @property
     def large(self) -> bool:
-        """Whether the system has too many atoms for a tableau and for integer programs."""
+        """Whether there are too many atoms to look at everybody closely after each statement."""
         return self._stated.large
 
     def copy(self) -> LocatedSoFar:
@@ -173,13 +172,8 @@ class LocatedSoFar:
         kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
         taken = set(kept)
         kept += self._take(queries, values, [place for place in new if place not in taken])
-        if self.large:
-            self.worlds = self.worlds[:0]
-        elif kept:
-            agree = np.ones(len(self.worlds), dtype=np.bool_)
-            for place in kept:
-                agree &= queries[place].of(self.worlds) == values[place]
-            self.worlds = self.worlds[agree]
+        for place in kept if len(self.worlds) else ():
+            self.worlds = self.worlds[queries[place].of(self.worlds) == values[place]]
         return kept
 
     def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
@@ -197,9 +191,8 @@ class LocatedSoFar:
             if queries[place].kind == "sum":
                 self.row_answers.append(len(self.answers))
             self._append(queries[place], values[place])
-            if self.large:
-                self._note(narrow(answers[each], self.least, self.most), {len(self.answers) - 1})
-        if kept and self.large:
+            self._note(narrow(answers[each], self.least, self.most), {len(self.answers) - 1})
+        if kept:
             self._note_settled()
         return [fresh[each][0] for each in kept]
 
@@ -250,7 +243,7 @@ class LocatedSoFar:
 
     def _state_again(self) -> None:
         """State all answers anew, over those who are not fixed."""
-        self._stated, self.row_answers = Stated(self.truth, self.top), []
+        self._stated, self.row_answers = Stated(len(self.truth), self.top), []
         if self.fixed.any():
             self._stated.set_apart(np.flatnonzero(self.fixed))
         reduced = [(number, self._reduced(answer)) for number, answer in enumerate(self.answers)]
@@ -264,7 +257,7 @@ class LocatedSoFar:
             if stated[place].kind == "sum":
                 self.row_answers.append(there[place][0])
 
-    # --- what each answer of a large system shows
+    # --- what each answer shows at once
 
     def _note(self, records: Ints, answers: set[int]) -> None:
         """What it means that bounds of some records have become narrower with the last answer."""
@@ -312,8 +305,18 @@ class LocatedSoFar:
         rows = self._stated.span.combination(record)
         return [(self.row_answers[row], weight) for row, weight in rows]
 
+    def narrowed(self) -> Knowledge:
+        """As `known`, with what is proved of single records as their boxes: programs over it are quicker."""
+        known = self.known
+        first, alone = known.members[0][known.members[1][:-1]], known.sizes == 1
+        return replace(
+            known,
+            low=np.where(alone, np.maximum(known.low, self.low[first]), known.low),
+            high=np.where(alone, np.minimum(known.high, self.high[first]), known.high),
+        )
+
     def support_of(self, record: int) -> list[int]:
-        """Answers that suffice for a record's interval in a large system, as far as they are known."""
+        """Answers that suffice for a record's interval, as far as they are known."""
         if self.by_reals[record] == EXACT:
             rows = self._stated.span.combination(record)
             if rows:

@@ -1,8 +1,7 @@
-"""Answers as they come, stated for whoever looks: few atoms with a tableau, many without.
+"""True answers as they come: which of them are new, and what they amount to for whoever looks.
 
-While atoms are few every answer gives a finer `Knowledge` with its tableau. Beyond `SMALL` atoms that would
-copy atoms times sums at each answer: then a span says which sums are new, and partition and matrix are made
-when somebody looks, over all sums that came since.
+A span says at once which sums follow from earlier ones. The partition into atoms and the matrix of the
+independent sums are made when somebody looks, over all sums that came since.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
@@ -19,27 +17,20 @@ from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.span import Span
 
 SMALL = 400
-"""Atoms up to which there is a tableau."""
+"""Atoms up to which everybody is looked at closely after each statement."""
 
 
 class Stated:
     """True answers over some records; it grows by `take` alone."""
 
-    def __init__(self, truth: Ints, top: int) -> None:
-        """Nothing is answered yet.
-
-        Args:
-            truth: (n,) the true values in units.
-            top: Greatest value of the domain, in units.
-        """
-        self._truth = truth
-        self.large = False
-        """Whether there are so many atoms that there is no tableau."""
-        self.span = Span(len(truth))
+    def __init__(self, size: int, top: int) -> None:
+        """Nothing is answered yet, of so many records between 0 and `top` units."""
+        self.span = Span(size)
         """The independent sums, in order."""
-        self._known = Knowledge.nothing(len(truth), top)
+        self._known = Knowledge.nothing(size, top)
+        """Atoms, boxes and extremes; no sums."""
         self._unrefined: list[Answer] = []
-        """Sums that came since somebody looked at a large system."""
+        """Sums that came since the atoms were made."""
         self._whole: Knowledge | None = None
 
     def copy(self) -> Stated:
@@ -50,14 +41,18 @@ class Stated:
         return twin
 
     @property
+    def large(self) -> bool:
+        """Whether there are too many atoms to look at everybody closely after each statement."""
+        if self._known.count <= SMALL:
+            self._refine([])
+        return self._known.count > SMALL
+
+    @property
     def known(self) -> Knowledge:
-        """What the answers amount to; of large systems without tableau, so without `directions`."""
-        if not self.large:
-            return self._known
+        """What the answers amount to, without a tableau."""
         if self._whole is None:
             self._refine([])
-            matrix = coefficients_of(self._known.atoms, self.span.rows)
-            self._whole = replace(self._known, matrix=matrix)
+            self._whole = replace(self._known, matrix=coefficients_of(self._known.atoms, self.span.rows))
         return self._whole
 
     def set_apart(self, records: Ints) -> None:
@@ -74,11 +69,6 @@ class Stated:
         Returns:
             Places of those that say something that others do not.
         """
-        if not self.large:
-            finer = self._known.refined(answers, self._room(self._known))
-            if finer.count <= SMALL:
-                return self._take_few(finer, answers, attained)
-            self.large, self._known = True, self._known.without_sums()
         kept = [
             place
             for place, (answer, by_others) in enumerate(zip(answers, attained, strict=True))
@@ -88,23 +78,6 @@ class Stated:
             self._whole = None
         return kept
 
-    def _take_few(self, known: Knowledge, answers: Sequence[Answer], attained: Sequence[bool]) -> list[int]:
-        room, kept = self._room(known), []
-        for place, (answer, by_others) in enumerate(zip(answers, attained, strict=True)):
-            if answer.kind == "sum":
-                if not self.span.take(answer):
-                    continue
-                known, independent = known.with_sum(answer, room)
-                assert independent, "what is independent modulo a prime is independent"
-            else:
-                before, known = known, _with_extreme(known, answer, by_others)
-                if _same(before, known):
-                    continue
-            kept.append(place)
-        if kept:
-            self._known = known
-        return kept
-
     def _take_sum(self, answer: Answer) -> bool:
         new = self.span.take(answer)
         if new:
@@ -112,36 +85,46 @@ class Stated:
         return new
 
     def _take_extreme(self, answer: Answer, by_others: bool) -> bool:
+        """Whether an extreme taught something; where others attain it nobody here needs to."""
         self._refine([answer])
-        before, self._known = self._known, _with_extreme(self._known, answer, by_others)
-        return not _same(before, self._known)
+        before = self._known
+        after = before.with_extreme(answer, int(answer.value))
+        self._known = replace(after, extremes=before.extremes, implied=before.implied) if by_others else after
+        return not (
+            np.array_equal(before.low, after.low)
+            and np.array_equal(before.high, after.high)
+            and before.extremes == self._known.extremes
+        )
 
     def _refine(self, more: Sequence[Answer]) -> None:
-        self._known = self._known.refined([*self._unrefined, *more])
-        self._unrefined = []
-
-    def _room(self, known: Knowledge) -> NDArray[np.float64]:
-        return known.room(known.totals(self._truth[None]))
+        if self._unrefined or more:
+            self._known = self._known.refined([*self._unrefined, *more])
+            self._unrefined = []
 
 
-def _with_extreme(known: Knowledge, answer: Answer, by_others: bool) -> Knowledge:
-    """With an extreme; where others attain it nobody here needs to."""
-    value = int(answer.value)
-    if not by_others:
-        return known.with_extreme(answer, value)
-    atoms = np.unique(known.atoms.labels[answer.members])
-    low, high = known.low.copy(), known.high.copy()
+def narrow(answer: Answer, least: Ints, most: Ints) -> Ints:
+    """Narrow bounds (n,) over the reals by what one answer says of its records at once, in place.
+
+    A sum of ones leaves each record what the others, at their least or greatest, do not take; an extreme
+    bounds everybody. Whole numbers alone.
+
+    Returns:
+        The records whose bounds are narrower than before.
+    """
+    members, value = answer.members, int(answer.value)
+    low, high = least[members], most[members]
     if answer.kind == "max":
-        high[atoms] = np.minimum(high[atoms], value)
+        after = low, np.minimum(high, value)
+    elif answer.kind == "min":
+        after = np.maximum(low, value), high
+    elif answer.coefficients is None:
+        below, above = value - int(low.sum()), int(high.sum()) - value
+        if min(below, above) >= int((high - low).max(initial=0)):
+            return members[:0]
+        after = np.maximum(low, high - above), np.minimum(high, low + below)
     else:
-        low[atoms] = np.maximum(low[atoms], value)
-    return replace(known, low=low, high=high)
-
-
-def _same(before: Knowledge, after: Knowledge) -> bool:
-    """Whether an extreme has taught nothing."""
-    return (
-        np.array_equal(before.low, after.low)
-        and np.array_equal(before.high, after.high)
-        and before.extremes == after.extremes
-    )
+        return members[:0]
+    changed = (after[0] > low) | (after[1] < high)
+    least[members], most[members] = after
+    found: Ints = members[changed]
+    return found

@@ -1,4 +1,4 @@
-"""Answers that are seen to be needed are needed: linear programs that share no code with it say so."""
+"""Answers of a certificate suffice and are needed: linear programs that share no code with it say so."""
 
 from __future__ import annotations
 
@@ -51,76 +51,50 @@ def claims_of(table: list[int], sums: list[list[int]]) -> Claims:
     return Claims(len(table), TOP, answers)
 
 
-@given(systems())
-def test_what_is_seen_to_be_needed_cannot_be_spared(system: tuple[list[int], list[list[int]]]) -> None:
-    table, sums = system
-    claims = claims_of(table, sums)
-    low, high = claims.interval(range(len(sums)), 0)
-
-    def within(from_: Exact, to: Exact) -> tuple[bool, bool]:
-        return ceil(low) <= ceil(from_), floor(to) <= floor(high)
-
-    for number in claims._needed(range(len(sums)), 0, within):
-        least, most = ends(table, [each for place, each in enumerate(sums) if place != number])
-        assert ceil(least - 1e-7) < ceil(low) or floor(most + 1e-7) > floor(high)
-
-
-@given(systems())
-def test_a_claim_survives_without_an_answer_where_another_solver_says_so(
-    system: tuple[list[int], list[list[int]]],
-) -> None:
-    """Asked of part after part of the same answers, as certificates ask."""
-    table, sums = system
-    claims = claims_of(table, sums)
-    low, high = claims.interval(range(len(sums)), 0)
-
-    def within(from_: Exact, to: Exact) -> tuple[bool, bool]:
-        return ceil(low) <= ceil(from_), floor(to) <= floor(high)
-
-    assert claims._hold(range(len(sums)), 0, within)
-    for number in range(len(sums)):
-        some = [place for place in range(len(sums)) if place != number]
-        least, most = ends(table, [sums[place] for place in some])
-        survives = ceil(low) <= ceil(least - 1e-7) and floor(most + 1e-7) <= floor(high)
-        assert claims._hold(some, 0, within) == survives
-
-
 @pytest.mark.slow
 @given(systems())
-def test_what_was_found_for_one_record_spoils_nothing_for_the_next(
+def test_certificates_hold_and_none_of_their_answers_can_be_spared(
     system: tuple[list[int], list[list[int]]],
 ) -> None:
-    """Tables that break a claim are kept: whoever is asked about later is judged as another solver says."""
+    """Asked of one record after the other: what was stated for one spoils nothing for the next."""
     table, sums = system
     claims = claims_of(table, sums)
     for record in range(len(table)):
         low, high = claims.interval(range(len(sums)), record)
-
-        def within(from_: Exact, to: Exact, low: Exact = low, high: Exact = high) -> tuple[bool, bool]:
-            return low <= from_, to <= high
-
-        for number in range(len(sums)):
-            some = [place for place in range(len(sums)) if place != number]
-            least, most = ends(table, [sums[place] for place in some], record)
-            survives = low <= least + 1e-5 and most - 1e-5 <= high
-            assert claims._hold(some, record, within) == survives
-            assert claims._hold(some, record, within, exactly=False) == survives
         proved = claims.by_reals(range(len(sums)), record, low, high)
+        assert proved is not None
         assert proved == claims_of(table, sums).by_reals(range(len(sums)), record, low, high)
+        # one value is claimed over the reals, others to the grid
+        claimed = (low, high) if low == high else (ceil(low), floor(high))
+
+        def survives(
+            numbers: list[int], record: int = record, claimed: tuple[Exact, Exact] = claimed
+        ) -> bool:
+            least, most = ends(table, [sums[number] for number in numbers], record)
+            if claimed[0] != claimed[1]:
+                least, most = ceil(least - 1e-5), floor(most + 1e-5)
+            return claimed[0] <= least + 1e-5 and most - 1e-5 <= claimed[1]
+
+        assert survives(list(proved.numbers))
+        for number in proved.numbers:
+            assert not survives([each for each in proved.numbers if each != number])
 
 
-def test_each_sum_of_a_chain_that_locates_a_record_is_seen_to_be_needed() -> None:
+def test_each_sum_of_a_chain_that_locates_a_record_is_needed() -> None:
     table, sums = [2, 1, 3, 2], [[0, 1, 2, 3], [1, 2], [2, 3], [2]]
     claims = claims_of(table, sums)
     low, high = claims.interval(range(4), 0)
     assert low == high == 2
-    assert claims._needed(range(4), 0, lambda from_, to: (low <= from_, to <= high)) == {0, 1, 2, 3}
+    proved = claims.by_reals(range(4), 0, low, high)
+    assert proved is not None
+    assert proved.numbers == (0, 1, 2, 3)
 
 
-def test_a_sum_that_hangs_on_others_says_nothing_of_who_is_needed() -> None:
+def test_of_sums_that_hang_on_others_no_more_are_named_than_needed() -> None:
     table, sums = [2, 1, 3], [[0, 1], [1], [0, 1, 2], [2]]
-    claims = claims_of(table, sums)
-    assert claims._needed(range(4), 0, lambda from_, to: (from_ >= 2, to <= 2)) == set()
+    proved = claims_of(table, sums).by_reals(range(4), 0, 2, 2)
+    assert proved is not None
+    assert len(proved.numbers) == 2
 
 
 def test_certificates_do_not_hang_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What a standing says of the records of a large system is what enumeration of all tables says."""
+"""What a standing says of records, looked at closely or not, is what enumeration of all tables says."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.intervals.bounds import Solved, few_intervals
+from cae_sql.inference.intervals.bounds import Exact, OneByOne
 from cae_sql.inference.intervals.irreducible import Claims
-from cae_sql.inference.lookback import few, stated
 from cae_sql.inference.lookback import located_so_far as standing_module
+from cae_sql.inference.lookback import stated
 from cae_sql.inference.lookback.assess import assess
 from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar
 from cae_sql.inference.standard import Standard
@@ -56,12 +56,13 @@ def state(values: set[int]) -> int:
     truth=st.lists(st.integers(0, TOP), min_size=5, max_size=5),
     queries=st.lists(asked(), min_size=1, max_size=6),
     between=st.booleans(),
+    small=st.sampled_from([0, 400]),
 )
-def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_who_is_not(
-    truth: list[int], queries: list[Query], between: bool
+def test_nobody_is_located_wrongly_and_nobody_said_to_be_safe_who_is_not(
+    truth: list[int], queries: list[Query], between: bool, small: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stated, "SMALL", 0)
+        patch.setattr(stated, "SMALL", small)
         so_far = LocatedSoFar(np.array(truth), TOP, Standard(NEED))
         for query in queries:
             so_far.add([query])
@@ -69,6 +70,7 @@ def test_as_a_large_system_nobody_is_located_wrongly_and_nobody_said_to_be_safe_
                 assess(so_far)
         assess(so_far, whole=True)
     left = remaining(truth, queries)
+    assert not small or not so_far.open.any()
     for record, values in enumerate(left):
         assert so_far.low[record] <= min(values)
         assert so_far.high[record] >= max(values)
@@ -144,7 +146,6 @@ def test_a_sum_over_few_who_have_no_room_leaves_nobody_else_open(monkeypatch: py
     """Their atoms are not among the roomiest, and no basis was found at all."""
     monkeypatch.setattr(stated, "SMALL", 0)
     monkeypatch.setattr(roomy_table, "CANDIDATES", 20)
-    monkeypatch.setattr(roomy_table.basis_of, "__defaults__", (30,))
     chance = np.random.default_rng(5)
     truth = chance.integers(1, 40, 300)
     truth[:2] = 0
@@ -192,21 +193,22 @@ def test_who_was_located_approximately_is_so_exactly_since_his_row_was_read(
 def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Two sums settle two records each; the program of one pair fails."""
-    asked = list[list[int]]()
+    """Two sums together say two of five records, and two of five others; the program of one fails."""
+    failing, interval = list[int](), OneByOne.interval
 
-    def fails_for_one(solved: Solved, atoms: Ints, *more: Any) -> Any:
-        asked.append(np.asarray(atoms).tolist())
-        if 1 in asked[-1]:
+    def fails_for_one(self: OneByOne, atom: int, *more: Any) -> tuple[Exact, Exact]:
+        if atom in failing:
             raise OutOfTime("the linear program was not solved")
-        return few_intervals(solved, atoms, *more)
+        return interval(self, atom, *more)
 
-    monkeypatch.setattr(few, "few_intervals", fails_for_one)
-    so_far = LocatedSoFar(np.array([4, 4, 0, 0, 3]), 4, Standard(2))
-    so_far.add([Query(kind="sum", members=np.array(pair)) for pair in ([0, 1], [2, 3])])
+    monkeypatch.setattr(OneByOne, "interval", fails_for_one)
+    so_far = LocatedSoFar(np.array([2, 2, 4, 0, 2] * 2), 4, Standard(2))
+    members = ([0, 1, 2], [0, 1, 3], [0, 4], [5, 6, 7], [5, 6, 8], [5, 9])
+    so_far.add([Query(kind="sum", members=np.array(each)) for each in members])
+    failing.append(int(so_far.known.atoms.labels[2]))
     assess(so_far, whole=True)
-    assert asked == [[1, 2], [1], [2]]
-    assert sorted(so_far.by_reals[[0, 2]].tolist()) == [KEEPS, EXACT]
+    assert so_far.by_reals[[2, 3, 7, 8]].tolist() == [KEEPS, EXACT, EXACT, EXACT]
+    assert so_far.by_integers[[2, 3, 7, 8]].tolist() == [EXACT] * 4
 
 
 @pytest.mark.slow

@@ -1,0 +1,383 @@
+"""One look at everybody: who keeps the standard, who is located, and who is open; the true table is at hand.
+
+The true table agrees with every answer. Around it the gate's own evidence shows who takes how long a run of
+values (`cae_sql.inference.certify.coverage`), whatever the size. Of the others single sums and linear
+programs give the interval over the reals. Of few atoms, where that would do and no table has been seen to
+reach it, a search looks for such a table, or shows that there is none.
+
+Source: `mathematics.md`, 2 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import ceil, floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cae_sql.errors import OutOfTime
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify.coverage import Coverage
+from cae_sql.inference.facts.basis import tableau_of
+from cae_sql.inference.facts.constraints import is_world
+from cae_sql.inference.facts.extremes import bounds_of, hold
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
+from cae_sql.inference.intervals.presolve import from_single_sums
+from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_by_reals, state_of
+from cae_sql.inference.search.programs_for_one import search
+from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.solver import Floats
+from cae_sql.inference.tables.columns import LARGEST_ENTRY
+from cae_sql.inference.tables.exchange import Tables
+from cae_sql.inference.tables.programs import TOLERANCE, ComponentProgram
+from cae_sql.inference.tables.question_tables import QuestionTables
+from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
+from cae_sql.inference.tables.spreading import spread
+
+BASES = 4
+"""Around the true table, one after the other, for whom the first leaves open: each with other records who
+attain extremes, since nothing is said of these."""
+FEW_CELLS = 4_000_000
+"""Atoms times sums up to which linear programs are stated."""
+WORK = 4e11
+"""Linear programs are asked about so many records, times (atoms times sums) ** 1.5."""
+CELLS = 80_000_000
+"""Atoms times sums up to which basic atoms are sought among all: of few people nobody may have room."""
+DOMAINS = 8
+"""A basic atom is no better for more room than so many whole domains."""
+NODES = 20_000
+"""Search nodes of an integer program about another value; of others `MOST_NODES`."""
+ENOUGH_MOVES = 2_000_000
+"""Moves tried in walks of a search."""
+WORLDS = 96
+"""Tables kept beside the true one."""
+
+
+class Look:
+    """One look; what it finds goes into the standing, for the first record of each atom. Shapes: p atoms."""
+
+    def __init__(self, so_far: LocatedSoFar, allowance: Allowance, closely: bool) -> None:
+        """Take a standing as it is.
+
+        Args:
+            so_far: What is known; what is found out goes there.
+            allowance: For integer programs and payments out of shared rooms.
+            closely: Whether programs are asked about those who are not shown to keep the standard.
+        """
+        self.so_far, self.known, self.allowance, self._closely = so_far, so_far.known, allowance, closely
+        self.totals: Ints = self.known.totals(so_far.truth[None])[0]
+        self.sums: Ints = self.known.matrix @ self.totals
+        self.first: Ints = self.known.members[0][self.known.members[1][:-1]]
+        self.low: Ints = so_far.truth[self.first].copy()
+        """(p,) least value of the longest run that a record of each atom was shown to take, ..."""
+        self.high: Ints = self.low.copy()
+        """(p,) ... and greatest."""
+        self.keeps: NDArray[np.bool_] = np.zeros(self.known.count, dtype=np.bool_)
+        """(p,) whose records were shown to keep the standard in another way."""
+        self.another: NDArray[np.bool_] = np.zeros(self.known.count, dtype=np.bool_)
+        """(p,) whose records take another value than the true one."""
+        self.runs = self._searched() if closely and not so_far.large else None
+        """What a search has shown, of few atoms."""
+
+    def _searched(self) -> Runs | None:
+        known = self.known
+        found = tableau_of(known.matrix, self.sums, known.room(self.totals[None]))
+        if found is None:
+            return None  # entries are too large to move by
+        effort, need = Effort(10**6, ENOUGH_MOVES), self.so_far.standard.need
+        return Runs(replace(known, tableau=found[0]), need, self.allowance, effort, True)
+
+    def run(self) -> None:
+        """Find out."""
+        so_far, first = self.so_far, self.first
+        self._by_single_sums()
+        self._around_the_table()
+        if self.runs is not None:
+            self._by_moves(self.runs)
+        if self._closely and self.known.count * len(self.known.matrix) <= FEW_CELLS:
+            self._by_programs()
+        if self.runs is not None:
+            self._on_the_grid(self.runs)
+        so_far.open[first] = (so_far.by_integers[first] == KEEPS) & ~self._shown & ~so_far.fixed[first]
+
+    @property
+    def _shown(self) -> NDArray[np.bool_]:
+        """(p,) whose records were shown to keep the standard."""
+        return self.keeps | (self.high - self.low >= self.so_far.standard.need)
+
+    def _waiting(self) -> Ints:
+        """The atoms that something is still to be found out about."""
+        so_far, first = self.so_far, self.first
+        reals, whole = so_far.by_reals[first], so_far.by_integers[first]
+        shown = np.where(whole == KEEPS, self._shown, self.another | (self.high > self.low))
+        found: Ints = np.flatnonzero((reals != EXACT) & ~so_far.fixed[first] & (~shown | (reals < whole)))
+        return found
+
+    # --- around tables
+
+    def _around_the_table(self) -> None:
+        """Which runs of values records take in tables near to the true one."""
+        known = self.known
+        if known.matrix.size and np.abs(known.matrix).max() > LARGEST_ENTRY:
+            return
+        marks = np.ascontiguousarray(known.matrix.T.astype(np.int8, copy=False))
+        roomy_table = RoomyTable(known.without_sums(), self.totals, marks, [int(each) for each in self.sums])
+        need, holders = self.so_far.standard.need, np.zeros(0, dtype=np.int64)
+        for basis in bases_of(roomy_table):
+            roomy_table.bases = [basis]
+            found = coverage_around(roomy_table, need, holders)
+            if found is None:
+                return
+            coverage, held = found
+            low, high = coverage.runs()
+            self._unite(np.where(held, self.low, low), np.where(held, self.high, high))
+            if not self._shown.all():
+                self.keeps |= coverage.exactly(need, self.allowance).own & ~held
+            if not len(self._waiting()) or not (self._closely or held.any()):
+                return
+            holders = np.union1d(holders, np.flatnonzero(held))
+
+    def _unite(self, low: Ints, high: Ints) -> None:
+        """Runs that touch become one; of two that do not the longer is kept."""
+        there, true = high >= low, self.so_far.truth[self.first]
+        self.another |= there & ((low != true) | (high != true))
+        touch = there & (low <= self.high + 1) & (high >= self.low - 1)
+        longer = there & ~touch & (high - low > self.high - self.low)
+        self.low = np.where(touch, np.minimum(low, self.low), np.where(longer, low, self.low))
+        self.high = np.where(touch, np.maximum(high, self.high), np.where(longer, high, self.high))
+
+    # --- around other tables
+
+    def _by_moves(self, runs: Runs) -> None:
+        """From the true table and those that were kept, by moves that no sum sees."""
+        waiting = self._waiting()
+        runs.accepted[:] = True
+        runs.accepted[waiting] = False
+        runs.absorb(self.totals)
+        for world in self.so_far.worlds[::-1] if len(waiting) else ():
+            runs.absorb(self.known.totals(world[None])[0])
+        if len(runs.short):
+            runs.by_moves()
+        self._unite(runs.low, runs.high)
+
+    def _absorb(self, totals: Ints, keep: bool) -> None:
+        """Learn from a table (p,); to keep it is to begin with it next time."""
+        assert self.runs is not None
+        alone = self.known.sizes == 1
+        self._unite(np.where(alone, totals, 0), np.where(alone, totals, -1))
+        self.runs.absorb(totals, keep)
+        self._unite(self.runs.low, self.runs.high)
+        world = spread(self.known, totals, self.so_far.truth) if keep else None
+        if world is not None:
+            self.so_far.worlds = np.concatenate([self.so_far.worlds, world[None]])[-WORLDS:]
+
+    # --- by reals
+
+    def _by_single_sums(self) -> None:
+        known, so_far, first = self.known, self.so_far, self.first
+        low, high = from_single_sums(known, np.arange(known.count), np.arange(len(known.matrix)), self.sums)
+        rest = known.sizes - 1
+        least = np.maximum(so_far.least[first], low - rest * known.high)
+        most = np.minimum(so_far.most[first], high - rest * known.low)
+        narrower = (least > so_far.least[first]) | (most < so_far.most[first])
+        so_far.least[first], so_far.most[first] = least, most
+        for atom in np.flatnonzero(narrower & ~so_far.fixed[first]).tolist():
+            self._note(atom, int(least[atom]), int(most[atom]))
+
+    def _by_programs(self) -> None:
+        """Intervals over the reals, then where extremes are answered those in which somebody attains them."""
+        known = self.known
+        left = int(WORK / max(1.0, float(known.matrix.size)) ** 1.5)
+        for system in [replace(known, extremes=()), known][: 2 if known.extremes else 1]:
+            programs = OneByOne(Solved(system, self.sums), self._seen)
+            for atom in self._waiting().tolist():
+                left -= 1
+                if left < 0:
+                    return
+                try:
+                    least, most = programs.interval(atom)
+                except OutOfTime:
+                    continue  # a program that numbers of very different size defeat leaves its own atom open
+                self._note(atom, least, most, reals=not system.extremes)
+                if self.so_far.by_integers[self.first[atom]] != KEEPS:
+                    used = {self.so_far.row_answers[row] for row in programs.rows_of(atom)}
+                    order, firsts = known.members
+                    for record in order[firsts[atom] : firsts[atom + 1]].tolist():
+                        self.so_far.support[record] = set(used)
+
+    def _seen(self, atoms: Ints, found: Floats) -> None:
+        """A solution of a linear program: where it is whole it is a table."""
+        whole = np.rint(found)
+        if self.runs is None or np.abs(found - whole).max() > TOLERANCE:
+            return
+        totals = self.totals.copy()
+        totals[atoms] = whole.astype(np.int64)
+        if is_world(self.known, totals, self.sums):
+            self._absorb(totals, keep=False)
+
+    def _note(self, atom: int, least: Exact, most: Exact, reals: bool = True) -> None:
+        """An interval of a record that is proved, over the reals or by more than they say."""
+        so_far, record = self.so_far, int(self.first[atom])
+        so_far.low[record] = max(ceil(least), int(so_far.low[record]))
+        so_far.high[record] = min(floor(most), int(so_far.high[record]))
+        if so_far.high[record] - so_far.low[record] >= so_far.standard.need:
+            return
+        left = np.arange(so_far.low[record], so_far.high[record] + 1)
+        so_far.by_integers[record] = max(int(so_far.by_integers[record]), self._state(left))
+        if reals:
+            state = state_by_reals(least, most, self._state)
+            so_far.by_reals[record] = max(int(so_far.by_reals[record]), state)
+
+    def _state(self, values: Ints) -> int:
+        """What it means that only these values remain."""
+        return state_of(values, self.so_far.standard)
+
+    # --- on the grid
+
+    def _on_the_grid(self, runs: Runs) -> None:
+        """Integer programs about those who are left, component by component."""
+        known, programs = self.so_far.narrowed(), dict[int, ComponentProgram]()
+        for atom in self._waiting().tolist():
+            component = int(known.components[atom])
+            if component not in programs:
+                programs[component] = ComponentProgram.around(known, atom, self.totals)
+                self._all_at_once(programs[component])
+            if self._undecided(atom) and not self.allowance.over:
+                two = known.sizes[atom] == 1 and self.known.high[atom] - self.known.low[atom] == 1
+                if two or self.so_far.by_integers[self.first[atom]] != KEEPS:
+                    self._another_value(programs[component], atom)
+                else:
+                    self._enough_values(runs, programs[component], atom)
+
+    def _undecided(self, atom: int) -> bool:
+        """Whether integer programs may say more of an atom than is known."""
+        state = self.so_far.by_integers[self.first[atom]]
+        shown = self._shown if state == KEEPS else self.another
+        return bool(state != EXACT and not shown[atom])
+
+    def _all_at_once(self, program: ComponentProgram) -> None:
+        """Whether those whose true value is an end of their box have it in every table: one program for all.
+
+        The sum of how far they are from there is linear. A table that it finds shows another value of some.
+        """
+        known = program.knowledge
+        inside = (
+            np.isin(np.arange(known.count), program.atoms) & (known.sizes == 1) & (known.low < known.high)
+        )
+        ends = inside & ((self.totals == known.low) | (self.totals == known.high))
+        atoms = [
+            each for each in np.flatnonzero(ends).tolist() if self._undecided(each) and not self.another[each]
+        ]
+        while len(atoms) > 1 and not self.allowance.over:
+            try:
+                world = program.world_with_another(atoms, self.allowance, NODES)
+            except OutOfTime:
+                return
+            if world is None:
+                for atom in atoms:
+                    self._note(atom, int(self.totals[atom]), int(self.totals[atom]), reals=False)
+                return
+            self._absorb(world, keep=True)
+            atoms = [each for each in atoms if not self.another[each]]
+
+    def _another_value(self, program: ComponentProgram, atom: int) -> None:
+        """Whether a table has another value of a record than the true one; else it is exact."""
+        known, so_far, record = program.knowledge, self.so_far, int(self.first[atom])
+        here, rest = int(self.totals[atom]), int(known.sizes[atom]) - 1
+        least = int(so_far.low[record]) + rest * int(known.low[atom])
+        most = int(so_far.high[record]) + rest * int(known.high[atom])
+        for low, high in ((least, here - 1), (here + 1, most)):
+            if low > high:
+                continue
+            try:
+                world = program.world_where({atom: (low, high)}, self.allowance, NODES)
+            except OutOfTime:
+                return
+            if world is not None:
+                self.another[atom] = True
+                self._absorb(world, keep=True)
+                return
+        if rest == 0:
+            self._note(atom, here, here, reals=False)
+
+    def _enough_values(self, runs: Runs, program: ComponentProgram, atom: int) -> None:
+        """Whether tables have so many values of a record that it keeps the standard."""
+        record, seen = int(self.first[atom]), list[Ints]()
+
+        def noted(values: Ints) -> bool:
+            seen[:] = [values]
+            return self._state(values) == KEEPS
+
+        runs.accepted[atom] = False
+        self.keeps[atom] = search(runs, atom, noted)
+        self._unite(runs.low, runs.high)
+        if self._shown[atom]:
+            return
+        if seen and int(seen[0][-1] - seen[0][0]) + 1 > len(seen[0]):
+            # all values that there are, with gaps between them
+            state = self._state(seen[0])
+            self.so_far.by_integers[record] = max(int(self.so_far.by_integers[record]), state)
+            return
+        try:
+            low, high = (self._end(program, atom, sign) for sign in (1, -1))
+        except OutOfTime:
+            return
+        self._note(atom, low, high, reals=False)
+
+    def _end(self, program: ComponentProgram, atom: int, sign: int) -> int:
+        """Least (1) or greatest (-1) value of a record in tables on the grid.
+
+        Raises:
+            OutOfTime: not found with what may be spent.
+        """
+        if self.allowance.over:
+            raise OutOfTime("no table was found with what may be spent")
+        known, world = program.knowledge, program.extreme(atom, sign, self.allowance)
+        self._absorb(world, keep=False)
+        low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
+        total = int(world[atom])
+        return max(low, total - rest * high) if sign > 0 else min(high, total - rest * low)
+
+
+def bases_of(roomy_table: RoomyTable) -> Iterator[Basis]:
+    """Bases of atoms that have room at the roomy table, each time others as far as there are."""
+    boxes, totals, rank = roomy_table.boxes, roomy_table.totals, roomy_table.rank
+    if not rank:
+        yield Basis(np.zeros(0, dtype=np.int64), np.zeros((roomy_table.count, 0), dtype=np.int8))
+        return
+    span = boxes.high - boxes.low
+    room = np.minimum(
+        np.minimum(boxes.sizes * boxes.high - totals, totals - boxes.sizes * boxes.low), DOMAINS * span
+    )
+    none, still = np.zeros(roomy_table.count, dtype=np.bool_), room <= 0
+    crowded = 1.0 + np.count_nonzero(roomy_table.marks[: roomy_table.count], axis=1)
+    for turn in range(BASES):
+        chance = np.random.default_rng(turn).uniform(0.2 if turn else 1.0, 1.0, roomy_table.count)
+        for taken, weight in ((still, room), (none, room), (none, room / crowded)):
+            basis = roomy_table.further(taken, weight * chance, CELLS // rank)
+            if basis is not None:
+                yield basis
+                break
+
+
+def coverage_around(
+    roomy_table: RoomyTable, need: int, shunned: Ints
+) -> tuple[Coverage, NDArray[np.bool_]] | None:
+    """The gate's evidence around the roomy table, and of which atoms (p,) it says nothing.
+
+    Also where but one record attains an extreme: nothing is said of that one's atom then, since only two
+    holders can give way to each other. Shunned atoms attain extremes only where nobody else does.
+    """
+    boxes, totals, question_tables = roomy_table.boxes, roomy_table.totals, QuestionTables(roomy_table, [])
+    for copies in (2, 1):
+        pins = hold(boxes, totals, copies, shunned)
+        if pins is None:
+            continue
+        bounds = bounds_of(boxes, pins)
+        if (totals >= bounds.least).all() and (totals <= bounds.most).all():
+            held: NDArray[np.bool_] = (pins.count > 0) & (copies == 1)
+            return Coverage(question_tables, boxes, pins, Tables(totals, totals), need, 0), held
+    return None
