@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Coverage
+from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.constraints import is_world
 from cae_sql.inference.facts.extremes import bounds_of, hold
@@ -379,5 +380,6 @@ def coverage_around(
         bounds = bounds_of(boxes, pins)
         if (totals >= bounds.least).all() and (totals <= bounds.most).all():
             held: NDArray[np.bool_] = (pins.count > 0) & (copies == 1)
-            return Coverage(question_tables, boxes, pins, Tables(totals, totals), need, 0), held
+            judged = Judged(boxes, pins, need, insiders=0)
+            return Coverage(question_tables, judged, Tables(totals, totals)), held
     return None
