@@ -28,7 +28,7 @@ from benchmarks._results import Line, options, write
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.lumps import in_lumps
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 
 TOP, NEED, MEAN = 100, 50, 20
 WORLDS, ENOUGH = 20, 19

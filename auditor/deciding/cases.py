@@ -16,8 +16,7 @@ from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Name, Query
 from cae_sql.inference.facts.shares import Kept
-from cae_sql.inference.search.judging import Judgement, Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from auditor.deciding.statistics import KINDS, StatisticLadder
 from auditor.deciding.sums import SumLadder
 from auditor.told import exactly
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.search.judging import Judgement
+from cae_sql.inference.standard import Judgement
 from cae_sql.threads import alone
 
 

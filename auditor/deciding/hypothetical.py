@@ -19,7 +19,7 @@ from auditor.deciding.partition import Asked
 from auditor.deciding.rules import Rules
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.spares import MOST
-from cae_sql.inference.search.judging import Judgement
+from cae_sql.inference.standard import Judgement
 from cae_sql.threads import alone
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from auditor.deciding.rules import Rules
 from auditor.told import Told
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.search.judging import Judgement
+from cae_sql.inference.standard import Judgement
 
 LOOK = 0.5
 """Part of a decision's work that may be spent on one candidate."""

@@ -25,7 +25,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.known_anyway import KnownAnyway
 from cae_sql.inference.facts.query import Kind, Query
 from cae_sql.inference.facts.shares import kept_of
-from cae_sql.inference.search.judging import Judgement
+from cae_sql.inference.standard import Judgement
 
 KINDS = ("count", "quantile", "weighted", "spread")
 PAYERS = 6

@@ -30,8 +30,7 @@ from cae_sql.inference.allowance import REPORT, Allowance
 from cae_sql.inference.facts.query import Answer, Name, Query
 from cae_sql.inference.facts.repeated import repeated
 from cae_sql.inference.facts.shares import kept_of
-from cae_sql.inference.search.judging import Judgement
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Judgement
 from cae_sql.inference.system import AnsweredSystem
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from auditor.policy.policy import Policy, Protect, written
 from cae_sql.cached import cached_property
 from cae_sql.candidates import grid_candidates
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.system import POOL, AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.ways import ALL, Ways

@@ -20,10 +20,11 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Bounds
 from cae_sql.inference.search.programs_for_one import search, values_of
-from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.search.runs import Runs
+from cae_sql.inference.standard import Effort
 
 if TYPE_CHECKING:
-    from cae_sql.inference.search.judging import Standard
+    from cae_sql.inference.standard import Standard
     from cae_sql.inference.system import AnsweredSystem
 
 LOOKING = 10**8

@@ -35,7 +35,7 @@ from auditor.policy.policy import Policy
 from auditor.sql.schema import Protected, Schema, Table
 from auditor.told import Told
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort
 from cae_sql.inference.system import AnsweredSystem
 
 from .oracle import Possible, Question

@@ -18,7 +18,7 @@ from cae_sql.inference.facts.query import Kind, Query
 from cae_sql.inference.posterior.figures import model_risks
 from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, risks_of_classes
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.risk import Limit
 from tests.quick import rounds
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 
 from .tightest import Tight, played
 

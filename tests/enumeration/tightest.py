@@ -20,7 +20,7 @@ from cae_sql.errors import CaeSqlError
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 
 from .crowds import Crowds, Fact

@@ -26,7 +26,7 @@ from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.shares import Kept, Share, held_in
-from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.guides import guide, shuffled
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.leading import led

@@ -10,8 +10,8 @@ from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import Judgement, Standard, judge, judge_pairs
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.search.judging import judge, judge_pairs
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool

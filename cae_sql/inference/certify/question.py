@@ -24,8 +24,8 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.facts.ties import narrows, without_ties
-from cae_sql.inference.search.judging import Judgement, Search, Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.search.judging import Search
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables

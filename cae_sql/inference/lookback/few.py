@@ -28,8 +28,9 @@ from cae_sql.inference.lookback.located_so_far import (
     state_of,
 )
 from cae_sql.inference.search.programs_for_one import search
-from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.solver import Floats
+from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.programs import MOST_NODES, TOLERANCE, ComponentProgram
 from cae_sql.inference.tables.spreading import spread
 

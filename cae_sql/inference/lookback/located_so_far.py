@@ -25,7 +25,7 @@ from cae_sql.inference.facts.span import added_up
 from cae_sql.inference.intervals.bounds import Exact
 from cae_sql.inference.lookback.narrowing import narrow
 from cae_sql.inference.lookback.stated import Stated
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
 """What is known of a record: it keeps the standard as far as known, less remains, one value remains."""

@@ -8,7 +8,6 @@ once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +19,10 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ties import narrows, without_ties
 from cae_sql.inference.search.pairs import keeps_with_insider
-from cae_sql.inference.search.programs_for_one import Accepts, grow
-from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.search.programs_for_one import grow
+from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.search.unimodular import exactly
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.sieve import Sieve
@@ -31,39 +31,6 @@ LARGE_ENTRY = 4
 """Tableau entries beyond this make a new choice of pivots worth its time ..."""
 REBASE_WORK = 2 * 10**8
 """... up to so many elementary steps."""
-
-
-@dataclass(frozen=True)
-class Standard:
-    """What every record must keep."""
-
-    need: int
-    """Width in units that a run must have: greatest minus least value."""
-    accepts: Accepts | None = None
-    """Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
-    insiders: int = 0
-    """How many individuals may know their own value besides: 0 or 1."""
-    floor: int = 1
-    """Width below which no set of values at all will do, where one of them may."""
-
-    @property
-    def least(self) -> int:
-        """Who can keep less than this in no way breaks the standard, whatever is searched for."""
-        return self.need if self.insiders or self.accepts is None else min(self.need, self.floor)
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """Whether everybody keeps the standard, with some answers known."""
-
-    safe: bool
-    """Everybody was shown to."""
-    width: int
-    """The shortest run found, greatest minus least value in units; of a failed search what it had by then."""
-    sets: tuple[tuple[int, ...], ...] = ()
-    """Exactly known sets (units) of those who keep the standard by them, whom `width` leaves out."""
-    certain: bool = False
-    """Whether bounds alone say that somebody does not: `width` is then what can be left at most."""
 
 
 class Search:

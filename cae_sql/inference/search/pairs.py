@@ -17,8 +17,8 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import MOVE, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.search.walks import EXCHANGES, longest, shortest, walk
+from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.pool import Pool, in_time
 from cae_sql.inference.tables.programs import MOST_NODES, ComponentProgram
 from cae_sql.inference.tables.short_moves import Moves, short_moves

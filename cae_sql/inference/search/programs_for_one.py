@@ -6,8 +6,6 @@ question, the values that a record takes are found out one by one: an exactly kn
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from cae_sql.errors import OutOfTime
@@ -16,6 +14,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.witnesses import choose_witnesses, only
 from cae_sql.inference.search.runs import Runs
+from cae_sql.inference.standard import Accepts
 from cae_sql.inference.tables.programs import ComponentProgram
 
 SHAKES = 4
@@ -24,9 +23,6 @@ ATTEMPTS = 3
 """Programs tried where a component is too large to be stated whole: each larger, from another world."""
 EXACT_VALUES = 64
 """Sets of possible values are found out where at most so many are in question."""
-
-Accepts = Callable[[Ints], bool]
-"""Whether an exactly known set of values (units, ascending) is enough although no run is."""
 
 
 def grow(runs: Runs, accepts: Accepts | None = None) -> bool:

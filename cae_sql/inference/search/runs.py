@@ -16,6 +16,7 @@ from cae_sql.inference.allowance import MOVE, UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.facts.witnesses import Pins, choose_witnesses, only, rooms
+from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.moves import push, ranges, wander
 from cae_sql.inference.tables.programs import LARGE_COMPONENT, ComponentProgram
 from cae_sql.inference.tables.short_moves import roam, short_moves
@@ -37,38 +38,6 @@ ROAM_STEPS = 200
 
 PUSHED = 6
 """Passes over all directions that pushing an atom counts for: from three worlds, up and down."""
-MOST_MOVES = 15_000_000
-"""Tried in the walks of one decision, all hypothetical answers together: some seconds."""
-
-
-@dataclass
-class Effort:
-    """What may still be tried: integer programs between two answers, moves in one decision.
-
-    What moves do not show is hard to show, and near exhaustion everything is: without a common allowance an
-    attacker could make every decision last as long as the policy allows. It is counted and not timed, so that
-    a verdict hangs on the machine as little as can be.
-    """
-
-    left: int = 400
-    """How many programs."""
-    moves: int = MOST_MOVES
-    """How many moves of walks."""
-
-    def regain(self) -> None:
-        """A decision begins: a little is always left, so that nobody can use it up for good."""
-        self.left = max(self.left, 0) + 1
-        self.moves = MOST_MOVES
-
-    def walk(self, moves: int) -> bool:
-        """Take the moves of a walk; False where not so many are left."""
-        self.moves -= moves
-        return self.moves >= 0
-
-    def spend(self) -> bool:
-        """Take one; False where none is left."""
-        self.left -= 1
-        return self.left >= 0
 
 
 @dataclass

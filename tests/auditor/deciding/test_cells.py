@@ -18,8 +18,7 @@ from auditor.deciding.sums import SumLadder
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 SIZE, TOP = 300, 24

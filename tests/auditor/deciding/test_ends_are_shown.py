@@ -11,8 +11,7 @@ from auditor.deciding.cases import Case, Outcome
 from auditor.deciding.decide import decide
 from auditor.deciding.rules import Rules
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from tests.quick import some
 

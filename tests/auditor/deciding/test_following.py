@@ -15,8 +15,7 @@ from auditor.deciding.following import following
 from auditor.deciding.rules import Budget, Rules
 from auditor.told import Told
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 SIZE, TOP, FEW = 400, 24, 17

@@ -16,8 +16,7 @@ from auditor.deciding.statistics import StatisticLadder
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 RULES = Rules(True, 20, 0.05, 60.0)

@@ -14,8 +14,7 @@ from auditor.deciding.looks import CaseLooks
 from auditor.deciding.rules import Rules
 from auditor.told import exactly
 from cae_sql.inference.certify.question import Question
-from cae_sql.inference.search.judging import Judgement, Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 

@@ -16,8 +16,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.posterior.judging import ModelJudgement
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 

@@ -17,8 +17,7 @@ from auditor.deciding.partition import Asked, Box, Partition, Values
 from auditor.deciding.rules import Rules
 from auditor.told import Told, exactly
 from cae_sql.domain import Domain
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.quick import some

@@ -19,8 +19,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import Share
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.quick import rounds

@@ -14,8 +14,7 @@ from cae_sql import cae_area
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Kind, Query
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 

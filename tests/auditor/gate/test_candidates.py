@@ -26,8 +26,7 @@ from cae_sql.inference.facts.query import Answer
 from cae_sql.inference.posterior.baseline import about_everybody
 from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure import cae_area
 from cae_sql.risk import Limit

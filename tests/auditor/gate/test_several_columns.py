@@ -161,8 +161,7 @@ def test_delta_is_of_the_statement_and_not_of_each_column(tmp_path: Path) -> Non
     from auditor.deciding.cases import Case
     from auditor.deciding.hypothetical import simulate
     from auditor.deciding.rules import Rules
-    from cae_sql.inference.search.judging import Standard
-    from cae_sql.inference.search.runs import Effort
+    from cae_sql.inference.standard import Effort, Standard
     from cae_sql.inference.system import AnsweredSystem
 
     def case(seed: int) -> Case:

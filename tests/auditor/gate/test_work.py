@@ -19,8 +19,7 @@ from cae_sql import AnsweredSystem
 from cae_sql.inference import solver
 from cae_sql.inference.certify import question
 from cae_sql.inference.search import judging, pairs
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from tests.auditor.staff import policy
 from tests.quick import some
 

@@ -14,8 +14,8 @@ from auditor import Gate
 from auditor.parties.standing import Standing
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Bounds
-from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.runs import Runs
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 from tests.attacks.arena import Onlooker
 from tests.auditor.staff import build, people, policy

@@ -17,7 +17,7 @@ from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.lumps import in_lumps
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables.priors import Prior
 
 Ints = NDArray[np.int64]

@@ -16,7 +16,8 @@ import pytest
 
 from cae_sql import AnsweredSystem, cae_area, cae_entropy
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.search.judging import Standard, judge
+from cae_sql.inference.search.judging import judge
+from cae_sql.inference.standard import Standard
 
 TABLES = ["example1_small", "example1_3d", "magnitude1_p30"]
 

@@ -12,7 +12,7 @@ import pytest
 from auditor import Gate, Policy
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.question_tables import QuestionTables
 

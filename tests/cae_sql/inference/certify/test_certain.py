@@ -19,8 +19,7 @@ from cae_sql.inference.certify import certain
 from cae_sql.inference.certify import question as trial_module
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.search.judging import Judgement, Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Judgement, Standard
 
 Tables = NDArray[np.int64]
 Asked = tuple[str, tuple[int, ...]]

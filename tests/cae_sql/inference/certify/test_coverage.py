@@ -14,7 +14,7 @@ from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import rooms
 from cae_sql.inference.certify.coverage import Shown, all_pairs, certified_runs
-from cae_sql.inference.certify.question import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables import holding
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds

@@ -17,7 +17,7 @@ from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import Share, held_in, shares_of
-from cae_sql.inference.search.judging import Judgement, Standard
+from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 PEOPLE, TOP, NEED = 400, 24, 8

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.leaning import leaning
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.holding import bounds_of, hold

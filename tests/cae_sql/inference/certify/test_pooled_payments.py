@@ -12,8 +12,9 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import coverage, pooled_payments
 from cae_sql.inference.certify.coverage import RESERVES, Coverage
 from cae_sql.inference.certify.pooled_payments import Pooled
-from cae_sql.inference.certify.question import Question, Standard
+from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.rooms import Far, Rooms
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.roomy_table import RoomyTable

@@ -7,8 +7,7 @@ import pytest
 
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.question import Question, Search
-from cae_sql.inference.search.judging import Judgement, Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 
 SIZE, TOP = 9, 12

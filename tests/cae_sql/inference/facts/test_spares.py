@@ -15,8 +15,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.spares import MOST, own
 from cae_sql.inference.posterior.marginals import marginals
-from cae_sql.inference.search.judging import Standard
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from tests.cae_sql.inference.oracles import longest_run
 

@@ -8,7 +8,8 @@ import pytest
 
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.search.judging import Judgement, Standard, judge
+from cae_sql.inference.search.judging import judge
+from cae_sql.inference.standard import Judgement, Standard
 
 NEED = 10
 """Units, of 24, that everybody must keep."""

@@ -19,7 +19,7 @@ from cae_sql.inference.lookback import few, stated
 from cae_sql.inference.lookback import located_so_far as standing_module
 from cae_sql.inference.lookback.assess import assess
 from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables import roomy_table
 from cae_sql.inference.tables.programs import ComponentProgram
 

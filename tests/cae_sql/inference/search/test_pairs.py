@@ -14,9 +14,9 @@ from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search import pairs
-from cae_sql.inference.search.judging import Standard, judge_pairs
+from cae_sql.inference.search.judging import judge_pairs
 from cae_sql.inference.search.pairs import PairVerdict, keeps_with_insider
-from cae_sql.inference.search.runs import Effort
+from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.tables.pool import Pool
 from tests.enumeration.oracle import Possible, Question, longest_run
 from tests.quick import some

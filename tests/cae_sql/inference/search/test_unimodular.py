@@ -14,8 +14,8 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import Standard
 from cae_sql.inference.search.unimodular import KEPT, Exact, _settle, exactly, is_unimodular
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 
 

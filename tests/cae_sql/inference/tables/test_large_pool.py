@@ -12,7 +12,7 @@ from cae_sql import AnsweredSystem
 from cae_sql.errors import OutOfTime
 from cae_sql.inference import system as systems
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify.question import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables import large_pool as crowd_module
 from cae_sql.inference.tables import roomy_table as center_module
 from cae_sql.inference.tables.large_pool import LargePool, deal

@@ -20,7 +20,7 @@ from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.shares import held_in
 from cae_sql.inference.facts.witnesses import Pins
-from cae_sql.inference.search.judging import Standard
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.margins import Soft, alike_in, ends_along

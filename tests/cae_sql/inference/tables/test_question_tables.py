@@ -13,8 +13,8 @@ from scipy.optimize import Bounds as Boxes
 from scipy.optimize import LinearConstraint, milp
 
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify.question import Standard
 from cae_sql.inference.facts.query import Query
+from cae_sql.inference.standard import Standard
 from cae_sql.inference.system_state import several_bases
 from cae_sql.inference.tables.columns import columns_of
 from cae_sql.inference.tables.exchange import Tables
