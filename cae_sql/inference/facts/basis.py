@@ -22,6 +22,8 @@ from cae_sql.inference.facts.query import Ints
 
 LARGEST = 2**31
 """Entries beyond this make a row stuck: moves along them are useless, and products must fit 64 bits."""
+PRIME = 2**31 - 1
+"""Products of two residues fit 64 bits."""
 
 
 class Directions(NamedTuple):
@@ -55,11 +57,6 @@ class Tableau:
         """No answered sum yet."""
         none = np.zeros((0, atoms), dtype=np.int64)
         return cls(np.zeros(0, dtype=np.int64), none, none.copy())
-
-    @property
-    def rank(self) -> int:
-        """Independent rows; stuck rows are counted as they stand (they are reduced among themselves)."""
-        return len(self.basic) + len(self.stuck)
 
     @cached_property
     def directions(self) -> Directions:
@@ -95,10 +92,8 @@ class Tableau:
         used = np.flatnonzero(weights)
         if not len(used):
             return row.copy()
-        largest = float(
-            np.abs(weights[used]).astype(float) @ np.abs(self.entries[used]).max(axis=1).astype(float)
-        )
-        if largest > 2**62:
+        largest = np.abs(self.entries[used]).max(axis=1).astype(float)
+        if np.abs(weights[used]).astype(float) @ largest > 2**62:
             return None
         left: NDArray[np.int64] = row - weights[used] @ self.entries[used]
         return left
@@ -112,9 +107,12 @@ class Tableau:
             return self._keep_stuck(row), True
         if len(self.stuck) and not independent(self.stuck, left):
             return self, False
-        pivot = choose_pivot(left, self.entries, room)
-        if pivot < 0:
+        ones = np.flatnonzero(np.abs(left) == 1)
+        if not len(ones):
             return self._keep_stuck(left), True
+        # of least fill for its room
+        fill = np.count_nonzero(self.entries[:, ones], axis=0)
+        pivot = int(ones[np.argmin((fill + 0.01) / (room[ones] + 0.01))])
         left = left * left[pivot]
         column = self.entries[:, pivot].copy()
         touched = np.flatnonzero(column)
@@ -132,57 +130,18 @@ class Tableau:
         return Tableau(self.basic, self.entries, np.vstack([self.stuck, left[None]]))
 
 
-def choose_pivot(row: Ints, entries: NDArray[np.int64], room: NDArray[np.float64]) -> int:
-    """Of the ±1 entries of a row, the column of least fill for its room; -1 where there is none."""
-    places = np.flatnonzero(np.abs(row) == 1)
-    if not len(places):
-        return -1
-    fill = np.count_nonzero(entries[:, places], axis=0)
-    return int(places[np.argmin((fill + 0.01) / (room[places] + 0.01))])
-
-
 def independent(rows: NDArray[np.int64], row: Ints) -> bool:
     """Whether an integer row lies outside the rational span of some others; exact."""
-    if not vanishes(echelon(rows), row):
-        return True  # what is no combination modulo a prime is none
-    return bool(remainder(rows, row)[:-1].any())
-
-
-PRIME = 2**31 - 1
-"""Products of two residues fit 64 bits."""
-
-
-def echelon(rows: NDArray[np.int64], prime: int = PRIME) -> NDArray[np.int64]:
-    """Rows of the same span modulo a prime below 2³¹, each with a 1 where all others have 0."""
-    made = np.zeros((0, rows.shape[1]), dtype=np.int64)
-    for row in rows:
-        made = with_echelon_row(made, row, prime)
-    return made
-
-
-def with_echelon_row(made: NDArray[np.int64], row: Ints, prime: int) -> NDArray[np.int64]:
-    """An echelon with one more row, the same where it is in the span."""
-    left = _left(made, row, prime)
-    places = np.flatnonzero(left)
-    if not len(places):
-        return made
-    left = left * pow(int(left[places[0]]), -1, prime) % prime
-    made = (made - made[:, places[0]][:, None] * left) % prime
-    return np.vstack([made, left[None]])
-
-
-def vanishes(made: NDArray[np.int64], row: Ints, prime: int = PRIME) -> bool:
-    """Whether a row is in the span of an echelon, modulo its prime."""
-    return not _left(made, row, prime).any()
-
-
-def _left(made: NDArray[np.int64], row: Ints, prime: int) -> NDArray[np.int64]:
-    left: NDArray[np.int64] = row % prime
-    for each in made:
-        pivot = int(np.flatnonzero(each)[0])
-        if left[pivot]:
-            left = (left - int(left[pivot]) * each) % prime
-    return left
+    made: list[tuple[int, NDArray[np.int64]]] = []
+    for each in (*rows, row):
+        # what is no combination modulo a prime is none
+        left = each % PRIME
+        for pivot, other in made:
+            left = (left - left[pivot] * other) % PRIME
+        if left.any():
+            pivot = int(np.flatnonzero(left)[0])
+            made.append((pivot, left * pow(int(left[pivot]), -1, PRIME) % PRIME))
+    return bool(left.any()) or bool(remainder(rows, row)[:-1].any())
 
 
 def remainder(rows: NDArray[np.int64], row: Ints, values: Ints | None = None, value: int = 0) -> NDArray[Any]:
@@ -227,33 +186,32 @@ def eliminate(
         pending: (k,) bool, all True at first; afterwards True for rows without a pivot.
         room: (p,) how far each atom can move.
         basic: (k,) int64, filled with pivots, -1 where none.
+
+    Returns:
+        False where entries grow beyond `LARGEST`.
     """
     rows, width = entries.shape
     columns = width - 1
-    row_count = np.zeros(rows, np.int64)
-    column_count = np.zeros(columns, np.int64)
-    usable = np.ones(rows, np.bool_)
+    row_count, column_count = np.zeros(rows, np.int64), np.zeros(columns, np.int64)
     for i in range(rows):
         for j in range(columns):
-            if entries[i, j] != 0:
-                row_count[i] += 1
-                column_count[j] += 1
-    support = np.empty(width, np.int64)
+            row_count[i] += entries[i, j] != 0
+            column_count[j] += entries[i, j] != 0
+    usable, support = np.ones(rows, np.bool_), np.empty(width, np.int64)
     while True:
         chosen = -1
         for i in range(rows):
-            if (
-                pending[i]
-                and usable[i]
-                and row_count[i] > 0
-                and (chosen < 0 or row_count[i] < row_count[chosen])
-            ):
+            fewer = chosen < 0 or row_count[i] < row_count[chosen]
+            if pending[i] and usable[i] and row_count[i] > 0 and fewer:
                 chosen = i
         if chosen < 0:
             return True
-        best, pivot = 0.0, -1
-        for j in range(columns):
-            if entries[chosen, j] == 1 or entries[chosen, j] == -1:
+        best, pivot, filled = 0.0, -1, 0
+        for j in range(width):
+            if entries[chosen, j] != 0:
+                support[filled] = j
+                filled += 1
+            if j < columns and (entries[chosen, j] == 1 or entries[chosen, j] == -1):
                 score = (column_count[j] - 0.99) / (room[j] + 0.01)
                 if pivot < 0 or score < best:
                     best, pivot = score, j
@@ -261,12 +219,8 @@ def eliminate(
             usable[chosen] = False
             continue
         sign = entries[chosen, pivot]
-        filled = 0
-        for j in range(width):
-            if entries[chosen, j] != 0:
-                entries[chosen, j] *= sign
-                support[filled] = j
-                filled += 1
+        for place in range(filled):
+            entries[chosen, support[place]] *= sign
         for i in range(rows):
             weight = entries[i, pivot]
             if i == chosen or weight == 0:
@@ -278,14 +232,10 @@ def eliminate(
                 after = before - weight * entries[chosen, j]
                 entries[i, j] = after
                 if j < columns:
-                    if after > 2147483648 or after < -2147483648:
+                    if after > LARGEST or after < -LARGEST:
                         return False
-                    if before == 0 and after != 0:
-                        row_count[i] += 1
-                        column_count[j] += 1
-                    elif before != 0 and after == 0:
-                        row_count[i] -= 1
-                        column_count[j] -= 1
+                    row_count[i] += int(after != 0) - int(before != 0)
+                    column_count[j] += int(after != 0) - int(before != 0)
         pending[chosen] = False
         basic[chosen] = pivot
 
