@@ -28,7 +28,6 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.shares import Kept, Share, held_in
 from cae_sql.inference.search.judging import Judgement, Standard
 from cae_sql.inference.tables.guides import guide, shuffled
-from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.leading import led
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -49,7 +48,7 @@ MOST_OPEN = 100
 class Around:
     """The tables of a system at one time."""
 
-    pool: Pool | LargePool
+    pool: Pool
     roomy_table: RoomyTable
     version: int
     """Grows with whatever becomes known."""
@@ -63,15 +62,14 @@ class Around:
     @property
     def members(self) -> tuple[Ints, Ints]:
         """Records by atom of what sums tell apart, and where each atom's start."""
-        return self.pool.knowledge.members if isinstance(self.pool, Pool) else self.roomy_table.boxes.members
+        known = self.pool.known
+        return (self.roomy_table.boxes if known is None else known).members
 
     @property
     def free(self) -> NDArray[np.bool_]:
         """By such atom, whether no sum is about it."""
-        if isinstance(self.pool, LargePool):
-            return self.roomy_table.unseen
-        found: NDArray[np.bool_] = np.all(self.pool.knowledge.matrix == 0, axis=0)
-        return found
+        known = self.pool.known
+        return self.roomy_table.unseen if known is None else np.logical_not(known.matrix.any(axis=0))
 
     def even(self) -> Ints:
         """(n,) the roomy table, spread as evenly as may be over the records of each atom."""

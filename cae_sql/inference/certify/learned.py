@@ -13,7 +13,6 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import Judgement, Standard, judge, judge_pairs
 from cae_sql.inference.search.runs import Effort
 from cae_sql.inference.tables.holding import bounds_of, hold
-from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -25,13 +24,13 @@ class Learned:
 
     question_tables: QuestionTables
     """The queries over the roomy table, as it was."""
-    before: Pool | LargePool
+    before: Pool
     """The worlds that this was worked out from."""
     values: tuple[int, ...]
     boxes: Knowledge
     totals: Ints | None
     """(p',) the roomy table; None where none was found."""
-    pool: Pool | LargePool
+    pool: Pool
     guide: Ints | None = None
     """(n,) a table with the answers that keeps what ranges of statistics say."""
 
@@ -42,10 +41,11 @@ class Learned:
 
     def judge(self, standard: Standard, allowance: Allowance) -> Judgement:
         """A search from worlds that agree with the answers."""
-        assert isinstance(self.pool, Pool)
+        known, values = self.pool.known, self.pool.values
+        assert known is not None
         if standard.insiders:
-            return judge_pairs(self.pool.knowledge, self.pool.values, standard, allowance, Effort())
-        return judge(self.pool.knowledge, self.pool.totals(), standard, allowance)
+            return judge_pairs(known, values, standard, allowance, Effort())
+        return judge(known, known.totals(values), standard, allowance)
 
     def take_in(self) -> None:
         """Let the roomy table know: from now on the question is of no use."""

@@ -30,8 +30,7 @@ from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.holding import bounds_of, hold
-from cae_sql.inference.tables.large_pool import LargePool, drawn_extremes
-from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.pool import Pool, drawn_extremes
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.steering import steered
@@ -59,7 +58,7 @@ class Question:
     def __init__(
         self,
         roomy_table: RoomyTable,
-        pool: Pool | LargePool,
+        pool: Pool,
         queries: Sequence[Query],
         held: Sequence[Query] | None = (),
         table: Ints | None = None,
@@ -81,7 +80,7 @@ class Question:
         keeps = bool(held) or (held is not None and len(bounds) > 0)
         self._table, self._bounds = table if keeps else None, bounds if keeps else ()
         self.question_tables = QuestionTables(roomy_table, queries, held or (), self._table, self._bounds)
-        self._search = None if isinstance(pool, LargePool) or held is None or keeps else Search(pool, queries)
+        self._search = None if pool.known is None or held is None or keeps else Search(pool, queries)
         if not self.question_tables.usable and self._search is None:
             self.settled: list[int | None] = [None] * len(self.queries)
         else:
@@ -267,7 +266,7 @@ class Question:
         boxes = self.question_tables.boxes
         labels, times = boxes.atoms.labels[query.members], boxes.atoms.multiples
         apart = times[labels] > 1
-        if query.kind == "sum" or not apart.any() or not isinstance(self.pool, LargePool):
+        if query.kind == "sum" or not apart.any():
             return query.of(worlds)
         found = replace(query, members=query.members[~apart]).of(worlds)
         top, prior = query.kind == "max", self.pool.prior
@@ -473,8 +472,7 @@ class Question:
         plain = QuestionTables(self.roomy_table, [])
         pins = hold(plain.boxes, plain.totals, standard.insiders + 2, np.zeros(0, dtype=np.int64))
         if pins is not None:
-            around = self.pool.middle(plain.boxes) if isinstance(self.pool, LargePool) else None
-            bounds = bounds_of(plain.boxes, pins)
+            around, bounds = self.pool.middle(plain.boxes), bounds_of(plain.boxes, pins)
             rebuild(self.roomy_table, bounds, standard.need, standard.insiders, around)
         self.roomy_table.renewed()
         self._shown.clear()
@@ -721,15 +719,14 @@ class Question:
                     kept = np.bincount(boxes.atoms.labels, guide, boxes.count).astype(np.int64)
                     if self.question_tables.holds(kept, self.question_tables.totals, bounds, answers):
                         totals = kept
-        if isinstance(self.pool, LargePool):
-            if totals is None:
-                raise OutOfTime("no world was found in the time allowed")
-            tables = self.pool.answered(self.question_tables, boxes, answers, totals)
-            return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, tables)
-        pool = self.pool.copy()
-        pool.learn(self.answers(values), allowance)
-        pool.rebase()
-        pool.mix(list(range(len(pool.values))), 3)
+        few = self.pool.known is not None
+        if totals is None and not few:
+            raise OutOfTime("no world was found in the time allowed")
+        if totals is not None:
+            pool = self.pool.answered(self.question_tables, boxes, answers, totals)
+            pool = pool.of_few(self._searched.known_with(values)[0]) if few else pool
+        else:
+            pool = self.pool.refound(*self._searched.known_with(values), allowance)
         return Learned(self.question_tables, self.pool, tuple(values), boxes, totals, pool)
 
     def _guide(self, values: Sequence[int], allowance: Allowance) -> Ints | None:

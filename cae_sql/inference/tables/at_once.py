@@ -1,5 +1,4 @@
-"""Many answers taken in at once: a roomy table and a large pool for a long list of answers, as a ledger holds
-them.
+"""Many answers taken in at once: a roomy table and worlds for a long list of answers, as a ledger holds them.
 
 Answer by answer costs what a decision costs, each time. Here tables are drawn at random with the right
 expected sums, what chance makes of the sums is made up for by everybody a little, and the rest by steps that
@@ -18,8 +17,8 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.tables.centering import SIZE_THAT_COUNTS
 from cae_sql.inference.tables.holding import bounds_of, hold
-from cae_sql.inference.tables.large_pool import LargePool, settled, totals_of
-from cae_sql.inference.tables.mixing import UNIFORM
+from cae_sql.inference.tables.mixing import UNIFORM, totals_of
+from cae_sql.inference.tables.pool import Pool, settled
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.sharing import Sharing
 from cae_sql.inference.tables.start import Tilted
@@ -28,30 +27,24 @@ from cae_sql.threads import in_two
 NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
-def all_at_once(known: Knowledge, sums: Ints, large_pool: LargePool) -> tuple[RoomyTable, LargePool] | None:
+def all_at_once(known: Knowledge, sums: Ints, pool: Pool) -> tuple[RoomyTable, Pool] | None:
     """A roomy table and worlds that agree with all answers; None where none are found this way.
 
     Args:
         known: What the answers amount to; its sums are independent.
         sums: (k,) their right-hand sides.
-        large_pool: How many worlds there shall be, of which type, and from where values come.
+        pool: How many worlds there shall be, of which type, and from where values come.
     """
     found = _roomy(known, sums)
     if found is None:
         return None
     roomy_table, matrix, plain = found
     likely = plain
-    if large_pool.prior is not None:
-        likely = Tilted.to(roomy_table.boxes, matrix, sums, large_pool.prior.odds)
+    if pool.prior is not None:
+        likely = Tilted.to(roomy_table.boxes, matrix, sums, pool.prior.odds)
     sizes = roomy_table.boxes.sizes
-    worlds = _worlds(large_pool, Sharing(roomy_table, sizes * likely.variances, matrix), likely)
+    worlds = _worlds(pool, Sharing(roomy_table, sizes * likely.variances, matrix), likely)
     return None if worlds is None else (roomy_table, worlds)
-
-
-def roomy_at_once(known: Knowledge, sums: Ints) -> RoomyTable | None:
-    """A roomy table that agrees with all answers; None where none is found this way. As `all_at_once`."""
-    found = _roomy(known, sums)
-    return None if found is None else found[0]
 
 
 def _roomy(known: Knowledge, sums: Ints) -> tuple[RoomyTable, scipy.sparse.csc_array, Tilted] | None:
@@ -96,15 +89,15 @@ def _totals(sharing: Sharing, near: Ints, seed: int) -> Ints | None:
     return None if pins is None else sharing.totals(near, bounds_of(boxes, pins), seed)
 
 
-def _worlds(large_pool: LargePool, sharing: Sharing, tilted: Tilted) -> LargePool | None:
+def _worlds(pool: Pool, sharing: Sharing, tilted: Tilted) -> Pool | None:
     """Draws, each brought to agree; one that is not found is like another."""
-    values = np.empty_like(large_pool.values)
-    tilted.draw(values, large_pool.seed)
+    values = np.empty_like(pool.values)
+    tilted.draw(values, pool.seed)
     found = np.zeros(len(values), dtype=np.bool_)
 
     def work(first: int, last: int) -> None:
         for place in range(first, last):
-            found[place] = _world(sharing, values[place], large_pool.seed * 1_000_003 + place)
+            found[place] = _world(sharing, values[place], pool.seed * 1_000_003 + place)
 
     in_two(work, len(values), values.shape[1])
     if not found.any():
@@ -112,6 +105,6 @@ def _worlds(large_pool: LargePool, sharing: Sharing, tilted: Tilted) -> LargePoo
     there = np.flatnonzero(found)
     for place in np.flatnonzero(~found):
         values[place] = values[there[place % len(there)]]
-    worlds = LargePool(values, large_pool.seed, large_pool.moved + 1, large_pool.prior, large_pool.lumps)
+    worlds = Pool(values, pool.seed, pool.moved + 1, pool.prior, pool.lumps)
     worlds.mixed = False
     return worlds
