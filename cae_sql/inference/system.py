@@ -413,7 +413,7 @@ class AnsweredSystem:
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
         kept, roomy_table = self.pool(), self.roomy_table
-        if not roomy_table.usable and kept.known is None:
+        if not roomy_table.usable and kept.knowledge is None:
             raise OutOfTime("no table was found that agrees with all answers")
         drawn = kept.drawn_from(count, seed + 1, roomy_table)
         return self.in_column_units(drawn.values[:, : self.size].astype(np.int64))
@@ -470,7 +470,7 @@ class AnsweredSystem:
                 f"runs by search are for up to {SMALL} records and no lumps; certified() has them for more"
             )
         pool = self._tables().searched(self.answers, self._system)
-        known = pool.known
+        known = pool.knowledge
         assert known is not None
         whole = int((known.high - known.low).max())
         allowance = Allowance(CERTIFYING) if allowance is None else allowance
@@ -711,7 +711,7 @@ class AnsweredSystem:
         searched = question.is_searched(standard) and not standard.insiders
         if (judgement is not None and judgement.safe) or not searched:
             return judgement or Judgement(False, -1)
-        known = pool.known
+        known = pool.knowledge
         assert known is not None
         return judge(known, known.totals(pool.values), standard, allowance, Effort(0))
 

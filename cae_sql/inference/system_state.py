@@ -23,13 +23,13 @@ from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Solved
-from cae_sql.inference.tables.at_once import all_at_once
 from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.inference.tables.start import all_at_once
 from cae_sql.inference.ways import ALL, Ways
 
 
@@ -124,9 +124,9 @@ class SystemState:
             self._learned += 1
         if self._is_to_be_restored(answers):
             self._take_in_at_once(answers, system)
-        if self._searched and self._pool.known is None:
+        if self._searched and self._pool.knowledge is None:
             self._pool = self._knowing(answers)
-        if not self._pool.mixed and (self._roomy_table.usable or self._pool.known is not None):
+        if not self._pool.mixed and (self._roomy_table.usable or self._pool.knowledge is not None):
             self._pool.mix(self._roomy_table)
         return self._pool
 
@@ -140,7 +140,7 @@ class SystemState:
     def searched(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> Pool:
         """As `pool`, with what searches record by record need to know, of however many records."""
         pool = self.pool(answers, system)
-        return pool if pool.known is not None else self._knowing(answers)
+        return pool if pool.knowledge is not None else self._knowing(answers)
 
     def _knowing(self, answers: Sequence[Answer]) -> Pool:
         """The worlds with what they agree with; those that a lost roomy table left behind are found by an

@@ -62,13 +62,13 @@ class Around:
     @property
     def members(self) -> tuple[Ints, Ints]:
         """Records by atom of what sums tell apart, and where each atom's start."""
-        known = self.pool.known
+        known = self.pool.knowledge
         return (self.roomy_table.boxes if known is None else known).members
 
     @property
     def free(self) -> NDArray[np.bool_]:
         """By such atom, whether no sum is about it."""
-        known = self.pool.known
+        known = self.pool.knowledge
         return self.roomy_table.unseen if known is None else np.logical_not(known.matrix.any(axis=0))
 
     def even(self) -> Ints:

@@ -41,7 +41,7 @@ class Learned:
 
     def judge(self, standard: Standard, allowance: Allowance) -> Judgement:
         """A search from worlds that agree with the answers."""
-        known, values = self.pool.known, self.pool.values
+        known, values = self.pool.knowledge, self.pool.values
         assert known is not None
         if standard.insiders:
             return judge_pairs(known, values, standard, allowance, Effort())

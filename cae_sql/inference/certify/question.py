@@ -80,7 +80,7 @@ class Question:
         keeps = bool(held) or (held is not None and len(bounds) > 0)
         self._table, self._bounds = table if keeps else None, bounds if keeps else ()
         self.question_tables = QuestionTables(roomy_table, queries, held or (), self._table, self._bounds)
-        self._search = None if pool.known is None or held is None or keeps else Search(pool, queries)
+        self._search = None if pool.knowledge is None or held is None or keeps else Search(pool, queries)
         if not self.question_tables.usable and self._search is None:
             self.settled: list[int | None] = [None] * len(self.queries)
         else:
@@ -719,7 +719,7 @@ class Question:
                     kept = np.bincount(boxes.atoms.labels, guide, boxes.count).astype(np.int64)
                     if self.question_tables.holds(kept, self.question_tables.totals, bounds, answers):
                         totals = kept
-        few = self.pool.known is not None
+        few = self.pool.knowledge is not None
         if totals is None and not few:
             raise OutOfTime("no world was found in the time allowed")
         if totals is not None:

@@ -30,8 +30,8 @@ from cae_sql.inference.lookback.located_so_far import (
 from cae_sql.inference.search.programs_for_one import search
 from cae_sql.inference.search.runs import Effort, Runs
 from cae_sql.inference.solver import Floats
+from cae_sql.inference.tables.pool import with_totals
 from cae_sql.inference.tables.programs import MOST_NODES, TOLERANCE, ComponentProgram
-from cae_sql.inference.tables.spreading import spread
 
 WORLDS = 96
 """Tables kept beside the true one."""
@@ -305,6 +305,6 @@ class Locating:
     def _keep(self, totals: Ints) -> None:
         """Keep a world for later, record by record."""
         so_far = self.so_far
-        world = spread(self.known, totals, so_far.truth)
+        world = with_totals(self.known, totals, so_far.truth, 0)
         if world is not None:
             so_far.worlds = np.concatenate([so_far.worlds, world[None]])[-WORLDS:]

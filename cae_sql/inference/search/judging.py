@@ -71,8 +71,8 @@ class Search:
 
     def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
         """Take note; what is known is refined when it is first needed."""
-        assert pool.known is not None
-        self.pool, self.queries, self._known = pool, list(queries), pool.known
+        assert pool.knowledge is not None
+        self.pool, self.queries, self._known = pool, list(queries), pool.knowledge
         self._refined: tuple[Knowledge, list[int | None]] | None = None
         self.fresh: list[int] = []
         """Places of the sums that no others tell: in this order they are the last of `known`."""

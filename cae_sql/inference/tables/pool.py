@@ -69,7 +69,7 @@ class Pool:
         self.mixed = True
         self.copied: list[int] = []
         """Worlds that were as another is after the last answer."""
-        self.known: Knowledge | None = None
+        self.knowledge: Knowledge | None = None
         """What the worlds agree with, as searches record by record need it; None of many records."""
 
     @classmethod
@@ -96,12 +96,12 @@ class Pool:
     def of_few(self, known: Knowledge) -> Pool:
         """The same worlds, in eight bytes a value, with what searches need to know."""
         twin = self._with(self.values.astype(np.int64, copy=False))
-        twin.known = known.rebased(known.totals(twin.values))
+        twin.knowledge = known.rebased(known.totals(twin.values))
         return twin
 
     def unknowing(self) -> Pool:
         """The same worlds, where something is answered that they do not agree with yet."""
-        return self if self.known is None else self._with(self.values)
+        return self if self.knowledge is None else self._with(self.values)
 
     def _with(self, values: NDArray[np.signedinteger]) -> Pool:
         twin = Pool(values, self.seed, self.moved, self.prior, self.lumps)
@@ -113,14 +113,18 @@ class Pool:
         count, size = self.values.shape
         drawn = np.random.default_rng([self.seed, size]).integers(0, top + 1, (count, spares))
         twin = self._with(np.hstack([self.values, drawn.astype(self.values.dtype)]))
-        twin.known = None if self.known is None else self.known.grown(spares, top)
+        twin.knowledge = None if self.knowledge is None else self.knowledge.grown(spares, top)
         return twin
 
     def widened(self, count: int) -> Pool:
         """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""
         before = len(self.values)
         twin = self._with(self.values[np.arange(count) % before])
-        twin.unsettled, twin.mixed, twin.known = self.unsettled + self.values.shape[1], False, self.known
+        twin.unsettled, twin.mixed, twin.knowledge = (
+            self.unsettled + self.values.shape[1],
+            False,
+            self.knowledge,
+        )
         twin.copied = [*self.copied, *range(before, count)]
         return twin
 
@@ -129,7 +133,11 @@ class Pool:
         twin = Pool(
             self.values[np.arange(count) % len(self.values)], seed, prior=self.prior, lumps=self.lumps
         )
-        twin.known, twin.unsettled, twin.copied = self.known, MOST * twin.values.shape[1], list(range(count))
+        twin.knowledge, twin.unsettled, twin.copied = (
+            self.knowledge,
+            MOST * twin.values.shape[1],
+            list(range(count)),
+        )
         twin.mix(roomy_table)
         return twin
 
@@ -160,7 +168,7 @@ class Pool:
                     found[place] = goal is not None and settled(values[place], boxes, goal, pins, seed)
 
         in_two(work, len(values), boxes.count + len(boxes.atoms.labels))
-        return self._moved(values, found, boxes, table)
+        return self.moved_to(values, found, boxes, table)
 
     def refound(self, known: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED) -> Pool:
         """Worlds of few records that agree with everything, by an integer program, near to these.
@@ -178,12 +186,19 @@ class Pool:
         if totals is None:
             raise InconsistentAnswers("no table agrees with all answers")
         values = self.values.astype(np.int64)
-        return self._moved(values, np.zeros(len(values), dtype=np.bool_), known, totals).of_few(known)
+        return self.moved_to(values, np.zeros(len(values), dtype=np.bool_), known, totals).of_few(known)
 
-    def _moved(
+    def moved_to(
         self, values: NDArray[np.signedinteger], found: NDArray[np.bool_], boxes: Knowledge, table: Ints
     ) -> Pool:
-        """With worlds that were found; in place of each other one there is one of these, or a table's."""
+        """These worlds after a move: in place of each that was not found is one that was, or else a table's.
+
+        Args:
+            values: (w, n) the worlds moved.
+            found: (w,) which of them agree with everything.
+            boxes: All answers.
+            table: (p,) totals of a table that agrees.
+        """
         lost = np.flatnonzero(~found)
         for place in lost:
             if found.any():
@@ -202,7 +217,7 @@ class Pool:
     def mix(self, roomy_table: RoomyTable) -> None:
         """Random moves that keep every answer: pairs within atoms, and records along kernel vectors."""
         self.mixed = True
-        boxes = roomy_table.boxes if self.known is None else self.known
+        boxes = roomy_table.boxes if self.knowledge is None else self.knowledge
         order, firsts = boxes.members
         labels, size = boxes.atoms.labels, self.values.shape[1]
         base = self._chance(len(self.values))
@@ -215,7 +230,7 @@ class Pool:
         ground = np.column_stack([firsts[:-1], np.diff(firsts), boxes.low, boxes.high])
         vectors = self._vectors(roomy_table, boxes, base)
         able = [np.unique(boxes.able(each)) for each in boxes.extremes]
-        turns = TURNS if able and self.known is not None else 1
+        turns = TURNS if able and self.knowledge is not None else 1
 
         def work(first: int, last: int) -> None:
             for place, turn in ((place, turn) for place in range(first, last) for turn in range(turns)):
@@ -239,8 +254,8 @@ class Pool:
 
     def _vectors(self, roomy_table: RoomyTable, boxes: Knowledge, seed: int) -> list[tuple[Moves, int, int]]:
         """Kernel vectors of the sums, how many are tried of each list, and how many in a copied world."""
-        if self.known is not None:
-            tableau = self.known.tableau
+        if self.knowledge is not None:
+            tableau = self.knowledge.tableau
             # atoms in rows without a ±1 have no directions
             short = sparse(reduced_basis(tableau)) if len(tableau.stuck) else None
             steps = min(STEPS, ENOUGH * self.values.shape[1])

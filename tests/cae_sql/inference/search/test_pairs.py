@@ -26,8 +26,8 @@ Asked = list[tuple[str, tuple[int, ...]]]
 
 def found(system: AnsweredSystem, need: int, effort: Effort | None = None, steps: float = inf) -> PairVerdict:
     pool, effort = system.pool(), effort or Effort(10_000, 10**9)
-    assert pool.known is not None
-    return keeps_with_insider(pool.known, pool.values, need, Allowance(steps), effort)
+    assert pool.knowledge is not None
+    return keeps_with_insider(pool.knowledge, pool.values, need, Allowance(steps), effort)
 
 
 def widest(possible: Possible) -> int:
@@ -98,11 +98,11 @@ def test_a_judgement_never_says_more_than_the_search(
     """Besides all tables those without ties are looked at, which can only take something away."""
     system, possible, top = case
     pool, need = system.pool(), min(need, top)
-    assert pool.known is not None
-    judged = judge_pairs(pool.known, pool.values, Standard(need, None, 1), Allowance(), Effort(10_000))
+    assert pool.knowledge is not None
+    judged = judge_pairs(pool.knowledge, pool.values, Standard(need, None, 1), Allowance(), Effort(10_000))
     real = widest(possible)
     assert real >= need or not judged.safe
-    if not pool.known.extremes:
+    if not pool.knowledge.extremes:
         assert judged.safe == (real >= need)
 
 

@@ -12,11 +12,10 @@ from cae_sql.inference import system_state
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.intervals.interior import sparse_columns
-from cae_sql.inference.tables.at_once import all_at_once
 from cae_sql.inference.tables.mixing import UNIFORM
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
-from cae_sql.inference.tables.start import Tilted
+from cae_sql.inference.tables.start import Tilted, all_at_once
 from tests.cae_sql.inference.told import Ints, Told, told_at_random, values_at_random
 
 
