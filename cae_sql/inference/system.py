@@ -475,7 +475,7 @@ class AnsweredSystem:
         whole = int((known.high - known.low).max())
         allowance = Allowance(CERTIFYING) if allowance is None else allowance
         runs = Runs(known, whole if need is None else need, allowance, Effort(400), True)
-        for totals in known.totals(pool.values):
+        for totals in pool.totals():
             runs.absorb(totals)
         grow(runs)
         return runs
@@ -713,7 +713,7 @@ class AnsweredSystem:
             return judgement or Judgement(False, -1)
         known = pool.knowledge
         assert known is not None
-        return judge(known, known.totals(pool.values), standard, allowance, Effort(0))
+        return judge(known, pool.totals(), standard, allowance, Effort(0))
 
     def singled_out(self, queries: Sequence[Query], insiders: int) -> bool:
         """Whether any answer to these would tell somebody a value, seen without a table.

@@ -41,11 +41,11 @@ class Learned:
 
     def judge(self, standard: Standard, allowance: Allowance) -> Judgement:
         """A search from worlds that agree with the answers."""
-        known, values = self.pool.knowledge, self.pool.values
+        known = self.pool.knowledge
         assert known is not None
         if standard.insiders:
-            return judge_pairs(known, values, standard, allowance, Effort())
-        return judge(known, known.totals(values), standard, allowance)
+            return judge_pairs(known, self.pool.values, standard, allowance, Effort())
+        return judge(known, self.pool.totals(), standard, allowance)
 
     def take_in(self) -> None:
         """Let the roomy table know: from now on the question is of no use."""

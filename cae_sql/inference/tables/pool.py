@@ -99,6 +99,11 @@ class Pool:
         twin.knowledge = known.rebased(known.totals(twin.values))
         return twin
 
+    def totals(self) -> Ints:
+        """(w, p) the atoms' totals in each world, of few records."""
+        assert self.knowledge is not None
+        return self.knowledge.totals(self.values)
+
     def unknowing(self) -> Pool:
         """The same worlds, where something is answered that they do not agree with yet."""
         return self if self.knowledge is None else self._with(self.values)
