@@ -38,7 +38,7 @@ from scipy import optimize, sparse
 from auditor import Gate, Policy, QueryRefused
 from benchmarks._data import peak_megabytes, shown, timed
 from benchmarks._results import Line, options, write
-from cae_sql.inference.tables.pool import Pool
+from cae_sql import AnsweredSystem
 
 ATTACK = Path(__file__).resolve().parents[2] / "shared" / "data" / "attack"
 LOANS, QUERIES = ATTACK / "loans_2000_3000.csv.gz", ATTACK / "queries_2000_3000.csv.gz"
@@ -246,8 +246,8 @@ def asked(
         outcome.surprises = int(gate.history()["surprise"].sum())
         known = [each for entry in gate._ledger.entries() for each in entry.answers if each.kind == "sum"]
         values = gate._database.vaults[0].integers
-        pool = gate._knowledge.of("analyst").columns[0].system.pool()
-        listed = mixed(pool)[:, : len(values)] if isinstance(pool, Pool) else None  # without spare records
+        system = gate._knowledge.of("analyst").columns[0].system
+        listed = mixed(system)[:, : len(values)] if system.pool().knowledge is not None else None
     matrix = np.zeros((len(known), len(values)))
     for place, each in enumerate(known):
         matrix[place, each.records] = 1 if each.signs is None else each.signs
@@ -270,13 +270,14 @@ def asked(
     return outcome
 
 
-def mixed(pool: Pool) -> NDArray[np.int8]:
-    """Tables at hand, and what moves make of them: whether they agree with the answers is seen later."""
-    found = []
-    for _ in range(MIXED):
-        pool.mix(list(range(len(pool.values))), 2)
-        found.append(pool.values.astype(np.int8))
-    return np.unique(np.vstack(found), axis=0)
+def mixed(system: AnsweredSystem) -> NDArray[np.int8]:
+    """Tables at hand, and what moves make of them: whether they agree with the answers is seen later.
+
+    Without spare records.
+    """
+    pool = system.pool()
+    found = [pool.drawn_from(len(pool.values), turn, system.roomy_table).values for turn in range(MIXED)]
+    return np.unique(np.vstack(found).astype(np.int8), axis=0)
 
 
 def judged(

@@ -20,7 +20,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import certified_runs
 from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges, bounds_in
 from cae_sql.inference.certify.learned import Learned
-from cae_sql.inference.certify.question import Conditions, Question
+from cae_sql.inference.certify.question import MOST_SEARCHED, Conditions, Question
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
@@ -46,7 +46,6 @@ from cae_sql.inference.search.programs_for_one import grow
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system_state import SystemState, several_bases
-from cae_sql.inference.tables.large_pool import MOST, LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
@@ -66,7 +65,7 @@ CHECKED_AT_ONCE = 64
 POOL = 24
 """Worlds kept in the pool."""
 SMALL = 5_000
-"""Up to so many records worlds are kept with a tableau of their own, and searched record by record."""
+"""Up to so many records are searched one by one for runs."""
 FINE = 4_096
 """Units from which leverage reads a prior by windows."""
 LARGEST_TOTAL = 2**61
@@ -399,20 +398,11 @@ class AnsweredSystem:
         """
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
-        kept = self.pool()
-        places = np.arange(count) % len(kept.values)
-        if isinstance(kept, LargePool):
-            roomy_table = self.roomy_table
-            if not roomy_table.usable:
-                raise OutOfTime("no table was found that agrees with all answers")
-            large_pool = LargePool(kept.values[places], seed + 1, prior=self.prior, lumps=kept.lumps)
-            large_pool.unsettled, large_pool.copied = MOST * self.size, list(range(count))
-            large_pool.mix(roomy_table)
-            return self.in_column_units(large_pool.values[:, : self.size].astype(np.int64))
-        pool = kept.copy()
-        wanted = Pool(pool.knowledge, pool.values[places], seed + 1, prior=self.prior)
-        wanted.mix(list(range(count)), 4)
-        return self.in_column_units(wanted.values[:, : self.size])
+        kept, roomy_table = self.pool(), self.roomy_table
+        if not roomy_table.usable and kept.knowledge is None:
+            raise OutOfTime("no table was found that agrees with all answers")
+        drawn = kept.drawn_from(count, seed + 1, roomy_table)
+        return self.in_column_units(drawn.values[:, : self.size].astype(np.int64))
 
     def in_column_units(self, units: NDArray[np.int64]) -> NDArray[np.generic]:
         """Units as column values: whole numbers where the grid is whole, else floats."""
@@ -432,7 +422,7 @@ class AnsweredSystem:
             InvalidInput: no resolution, so no grid.
             InconsistentAnswers: no table agrees.
         """
-        if isinstance(self.pool(), LargePool) or self.keeps_some:
+        if not self.searched or self.keeps_some:
             return self.certified_at_once()
         runs = self.runs()
         labels = runs.knowledge.atoms.labels[: self.size]
@@ -458,23 +448,25 @@ class AnsweredSystem:
             need: Width, greatest minus least value in units.
             allowance: What may be spent beyond a look at the worlds that are kept.
         """
-        pool = self.pool()
+        self.pool()
         if self.keeps_some:
             raise InvalidInput("runs by search know nothing of ranges of statistics; certified() does")
-        if isinstance(pool, LargePool):
+        if not self.searched:
             raise InvalidInput(
                 f"runs by search are for up to {SMALL} records and no lumps; certified() has them for more"
             )
+        pool = self._tables().searched(self.answers, self._system)
         known = pool.knowledge
+        assert known is not None
         whole = int((known.high - known.low).max())
         allowance = Allowance(CERTIFYING) if allowance is None else allowance
         runs = Runs(known, whole if need is None else need, allowance, Effort(400), True)
-        for totals in known.totals(pool.values):
+        for totals in pool.totals():
             runs.absorb(totals)
         grow(runs)
         return runs
 
-    def pool(self) -> Pool | LargePool:
+    def pool(self) -> Pool:
         """The worlds kept for all answers so far.
 
         Raises:
@@ -494,7 +486,7 @@ class AnsweredSystem:
         return len(self.answers) + len(self.observed)
 
     def think_up(self, worlds: int) -> None:
-        """Keep at least so many worlds from now on, as far as they are a large pool."""
+        """Keep at least so many worlds from now on, where records are too many to be searched."""
         if self.searched or worlds <= self._pool_size:
             return
         self._pool_size = worlds
@@ -509,10 +501,8 @@ class AnsweredSystem:
         self._check_asked([])
         if self._kept is None:
             top, count = int(self.grid.top), self._pool_size
-            large = not self.searched
-            self._kept = SystemState(
-                self.size, top, count, self.seed, self.prior, large, self.lumps, self.ways
-            )
+            few = self.searched and self.size <= MOST_SEARCHED
+            self._kept = SystemState(self.size, top, count, self.seed, self.prior, few, self.lumps, self.ways)
         return self._kept
 
     @property
@@ -706,8 +696,9 @@ class AnsweredSystem:
         searched = question.is_searched(standard) and not standard.insiders
         if (judgement is not None and judgement.safe) or not searched:
             return judgement or Judgement(False, -1)
-        assert isinstance(pool, Pool)
-        return judge(pool.knowledge, pool.totals(), standard, allowance, Effort(0))
+        known = pool.knowledge
+        assert known is not None
+        return judge(known, pool.totals(), standard, allowance, Effort(0))
 
     def singled_out(self, queries: Sequence[Query], insiders: int) -> bool:
         """Whether any answer to these would tell somebody a value, seen without a table.

@@ -27,7 +27,6 @@ from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound, Kept, Share, held_in
 from cae_sql.inference.standard import Judgement, Standard
-from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.lead import Alike, led, with_shares
 from cae_sql.inference.tables.margins import Soft
 from cae_sql.inference.tables.pool import Pool
@@ -52,7 +51,7 @@ Dear = NDArray[np.float64]
 class Around:
     """The tables of a system at one time."""
 
-    pool: Pool | LargePool
+    pool: Pool
     roomy_table: RoomyTable
     version: int
     """Grows with whatever becomes known."""
@@ -66,8 +65,11 @@ class Around:
     @cached_property
     def alike(self) -> Alike:
         """Records by atom of what sums tell apart."""
-        boxes = self.roomy_table.boxes
-        return Alike(boxes.atoms.labels, *boxes.members, self.roomy_table.unseen)
+        known = self.pool.knowledge
+        if known is None:
+            boxes = self.roomy_table.boxes
+            return Alike(boxes.atoms.labels, *boxes.members, self.roomy_table.unseen)
+        return Alike(known.atoms.labels, *known.members, np.logical_not(known.matrix.any(axis=0)))
 
     def even(self) -> Ints:
         """(n,) the roomy table, spread as evenly as may be over the records of each atom."""

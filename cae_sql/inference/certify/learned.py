@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.judging import judge, judge_pairs
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
-from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -28,13 +27,13 @@ class Learned:
 
     question_tables: QuestionTables
     """The queries over the roomy table, as it was."""
-    before: Pool | LargePool
+    before: Pool
     """The worlds that this was worked out from."""
     values: tuple[int, ...]
     boxes: Knowledge
     totals: Ints | None
     """(p',) the roomy table; None where none was found."""
-    pool: Pool | LargePool
+    pool: Pool
     guide: Ints | None = None
     """(n,) a table with the answers that keeps what ranges of statistics say."""
 
@@ -45,10 +44,11 @@ class Learned:
 
     def judge(self, standard: Standard, allowance: Allowance) -> Judgement:
         """A search from worlds that agree with the answers."""
-        assert isinstance(self.pool, Pool)
+        known = self.pool.knowledge
+        assert known is not None
         if standard.insiders:
-            return judge_pairs(self.pool.knowledge, self.pool.values, standard, allowance, Effort())
-        return judge(self.pool.knowledge, self.pool.totals(), standard, allowance)
+            return judge_pairs(known, self.pool.values, standard, allowance, Effort())
+        return judge(known, self.pool.totals(), standard, allowance)
 
     def take_in(self) -> None:
         """Let the roomy table know: from now on the question is of no use."""
@@ -70,43 +70,27 @@ class Learned:
         )
 
 
-def learned(
-    tables: QuestionTables, pool: Pool | LargePool, boxes: Knowledge, answers: Sequence[Answer],
-    allowance: Allowance, guide: Ints | None = None,
-) -> Learned:  # fmt: skip
-    """What answers make of a roomy table and of worlds.
+def kept(
+    tables: QuestionTables, boxes: Knowledge, sums: Sequence[int], allowance: Allowance, guide: Ints | None
+) -> Ints | None:
+    """(p',) the table that is kept from now on, with these answers; None if none was found.
 
     Args:
-        tables: The queries; nobody is held in them.
-        pool: The worlds, as they were.
+        tables: The queries, usable; nobody is held in them.
         boxes: The parts, with the boxes that the answers leave.
-        answers: All of the queries'.
+        sums: Answers to the fresh sums.
         allowance: What may be spent.
         guide: (n,) a table with these answers, if one is at hand.
-
-    Raises:
-        InconsistentAnswers: no world agrees.
-        OutOfTime: none was found in time.
     """
-    values = tuple(int(answer.value) for answer in answers)
-    sums, totals = [values[place] for place in tables.fresh], None
-    pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64)) if tables.usable else None
-    if pins is not None:
-        bounds = bounds_of(boxes, pins)
-        totals = _kept(tables, bounds, sums, allowance)
-        if totals is None and guide is not None:
-            own = np.bincount(boxes.atoms.labels, guide, boxes.count).astype(np.int64)
-            totals = own if tables.holds(own, tables.totals, bounds, sums) else None
-    if isinstance(pool, LargePool):
-        if totals is None:
-            raise OutOfTime("no world was found in the time allowed")
-        after = pool.answered(tables, boxes, sums, totals)
-        return Learned(tables, pool, values, boxes, totals, after)
-    worlds = pool.copy()
-    worlds.learn(answers, allowance)
-    worlds.rebase()
-    worlds.mix(list(range(len(worlds.values))), 3)
-    return Learned(tables, pool, values, boxes, totals, worlds)
+    pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64))
+    if pins is None:
+        return None
+    bounds = bounds_of(boxes, pins)
+    totals = _kept(tables, bounds, sums, allowance)
+    if totals is None and guide is not None:
+        own = np.bincount(boxes.atoms.labels, guide, boxes.count).astype(np.int64)
+        totals = own if tables.holds(own, tables.totals, bounds, sums) else None
+    return totals
 
 
 def guided(

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
+from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, UNLIMITED, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
 from cae_sql.inference.certify.evidence import Evidence, Sums, Terms
-from cae_sql.inference.certify.learned import Learned, guided, learned
+from cae_sql.inference.certify.learned import Learned, guided, kept
 from cae_sql.inference.certify.overlap import Overlap
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
@@ -27,8 +28,7 @@ from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.search.judging import Search
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.tables.centering import rebuild
-from cae_sql.inference.tables.large_pool import LargePool, drawn_extremes
-from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.pool import Pool, drawn_extremes
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
@@ -71,7 +71,7 @@ class Question:
     def __init__(
         self,
         roomy_table: RoomyTable,
-        pool: Pool | LargePool,
+        pool: Pool,
         queries: Sequence[Query],
         conditions: Conditions = NO_CONDITIONS,
     ) -> None:
@@ -85,7 +85,7 @@ class Question:
         """
         self.roomy_table, self.pool = roomy_table, pool
         self.queries, self.conditions = list(queries), conditions
-        self._search = Search(pool, queries) if isinstance(pool, Pool) and conditions.plain else None
+        self._search = Search(pool, queries) if pool.knowledge is not None and conditions.plain else None
         self._build()
         self.settled: list[int | None] = [None] * len(self.queries)
         if self.question_tables.usable:
@@ -189,7 +189,7 @@ class Question:
         boxes = self.question_tables.boxes
         labels, times = boxes.atoms.labels[query.members], boxes.atoms.multiples
         apart = times[labels] > 1
-        if query.kind == "sum" or not apart.any() or not isinstance(self.pool, LargePool):
+        if query.kind == "sum" or not apart.any():
             return query.of(worlds)
         found = replace(query, members=query.members[~apart]).of(worlds)
         top, prior = query.kind == "max", self.pool.prior
@@ -419,16 +419,25 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
-        tables, boxes = self.question_tables, self.boxes_with(values)
         if self.conditions.plain:
-            return learned(tables, self.pool, boxes, self.answers(values), allowance)
+            return self._learned(values, allowance)
         plain, guide = Question(self.roomy_table, self.pool, self.queries), None
-        if tables.usable:
-            guide = guided(tables, boxes, self._fresh(values), allowance)
-        found = learned(
-            plain.question_tables, self.pool, plain.boxes_with(values), self.answers(values), allowance, guide
-        )
-        return replace(found, guide=guide)
+        if self.question_tables.usable:
+            guide = guided(self.question_tables, self.boxes_with(values), self._fresh(values), allowance)
+        return replace(plain._learned(values, allowance, guide), guide=guide)
+
+    def _learned(self, values: Sequence[int], allowance: Allowance, guide: Ints | None = None) -> Learned:
+        tables, boxes = self.question_tables, self.boxes_with(values)
+        totals = kept(tables, boxes, self._fresh(values), allowance, guide) if tables.usable else None
+        if self._search is None and totals is None:
+            raise OutOfTime("no world was found in the time allowed")
+        if totals is None:
+            worlds = self.pool.refound(*self._searched.known_with(values), allowance)
+        else:
+            worlds = self.pool.answered(tables, boxes, self._fresh(values), totals)
+            if self._search is not None:
+                worlds = worlds.of_few(self._search.known_with(values)[0])
+        return Learned(tables, self.pool, tuple(values), boxes, totals, worlds)
 
     def answers(self, values: Sequence[int]) -> list[Answer]:
         """The queries with their answers."""

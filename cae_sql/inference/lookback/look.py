@@ -33,10 +33,10 @@ from cae_sql.inference.search.runs import Effort, Runs
 from cae_sql.inference.solver import Floats
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables
+from cae_sql.inference.tables.pool import with_totals
 from cae_sql.inference.tables.programs import TOLERANCE, ComponentProgram
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
-from cae_sql.inference.tables.spreading import spread
 
 BASES = 4
 """Around the true table, one after the other, for whom the first leaves open: each with other records who
@@ -171,7 +171,7 @@ class Look:
         self._unite(np.where(alone, totals, 0), np.where(alone, totals, -1))
         self.runs.absorb(totals, keep)
         self._unite(self.runs.low, self.runs.high)
-        world = spread(self.known, totals, self.so_far.truth) if keep else None
+        world = with_totals(self.known, totals, self.so_far.truth, 0) if keep else None
         if world is not None:
             self.so_far.worlds = np.concatenate([self.so_far.worlds, world[None]])[-WORLDS:]
 

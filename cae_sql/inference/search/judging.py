@@ -23,7 +23,7 @@ from cae_sql.inference.search.programs_for_one import grow
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.search.unimodular import exactly
 from cae_sql.inference.standard import Effort, Judgement, Standard
-from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.pool import Pool, with_totals
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.sieve import Sieve
 
@@ -38,7 +38,8 @@ class Search:
 
     def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
         """Take note; what is known is refined when it is first needed."""
-        self.pool, self.queries = pool, list(queries)
+        assert pool.knowledge is not None
+        self.pool, self.queries, self._known = pool, list(queries), pool.knowledge
         self._refined: tuple[Knowledge, list[int | None]] | None = None
         self.fresh: list[int] = []
         """Places of the sums that no others tell: in this order they are the last of `known`."""
@@ -58,7 +59,7 @@ class Search:
     def _refine(self) -> tuple[Knowledge, list[int | None]]:
         if self._refined is not None:
             return self._refined
-        coarse = self.pool.knowledge
+        coarse = self._known
         # what is settled is asked before the partition is refined: an answer about fewer records is new
         settled: list[int | None] = [
             None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
@@ -85,6 +86,17 @@ class Search:
             return known.rebased(totals)
         return known
 
+    def known_with(self, values: Sequence[int]) -> tuple[Knowledge, Ints]:
+        """Knowledge with these answers, one per query, and the right-hand sides of its sums."""
+        known = self.known
+        sums: Ints = known.matrix @ known.totals(self.pool.values[:1])[0]
+        if self.fresh:
+            sums[-len(self.fresh) :] = [values[place] for place in self.fresh]
+        for query, value in zip(self.queries, values, strict=True):
+            if query.kind != "sum":
+                known = known.with_extreme(query, value)
+        return known, sums
+
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
         """What answers leave to all, where the sums are such that it is known exactly; else None.
 
@@ -93,13 +105,10 @@ class Search:
             standard: What everybody must keep.
             allowance: What may be spent.
         """
-        known = self.known
         if any(query.kind != "sum" for query in self.queries):
             return None
+        known, sums = self.known_with(values)
         table = known.totals(self.pool.values[:1])[0]
-        sums = known.matrix @ table
-        if self.fresh:
-            sums[-len(self.fresh) :] = [values[place] for place in self.fresh]
         found = exactly(known, sums, table, standard.need, standard.insiders, allowance)
         if found is None or (not found.safe and not standard.insiders and standard.accepts is not None):
             return None  # a set of values may do where no run does
@@ -114,10 +123,7 @@ class Search:
         effort: Effort,
     ) -> Judgement:
         """As `Question.judge`."""
-        known, those = self.known, self.pool.values[list(worlds)]
-        for query, value in zip(self.queries, values, strict=True):
-            if query.kind != "sum":
-                known = known.with_extreme(query, value)
+        known, those = self.known_with(values)[0], self.pool.values[list(worlds)]
         if standard.insiders:
             return judge_pairs(known, those, standard, allowance, effort, self._sieve)
         return judge(known, known.totals(those), standard, allowance, effort)
@@ -137,12 +143,10 @@ def judge_pairs(
             found = _worlds_of(reading, known.totals(values), allowance)
             if found is None:
                 continue
-            labels = reading.atoms.labels
-            # a reading's boxes are narrower than those that the world was drawn in
-            pool = Pool(reading, np.clip(values[:1], reading.low[labels], reading.high[labels]), seed=0)
-            if not pool.give(0, found[0]):
+            world = with_totals(reading, found[0], values[0], 0)
+            if world is None:
                 return Judgement(False, -1)
-            first = keeps_with_insider(reading, pool.values, standard.need, allowance, effort, sieve)
+            first = keeps_with_insider(reading, world[None], standard.need, allowance, effort, sieve)
             # its worlds are worlds of all readings: who keeps a run in these keeps it in those; but whoever
             # has a value that it takes from them knows that there is a tie
             if not first.safe or not narrows(reading, known):

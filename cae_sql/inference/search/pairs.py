@@ -19,9 +19,9 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.search.walks import EXCHANGES, longest, shortest, walk
 from cae_sql.inference.standard import Effort
-from cae_sql.inference.tables.pool import Pool, in_time
+from cae_sql.inference.tables.pool import attainers, in_time, with_totals
 from cae_sql.inference.tables.programs import MOST_NODES, ComponentProgram
-from cae_sql.inference.tables.short_moves import Moves, short_moves
+from cae_sql.inference.tables.short_moves import short_moves, with_directions
 from cae_sql.inference.tables.sieve import Sieve
 
 MOST_ENTRIES = 4_000_000
@@ -119,7 +119,7 @@ class _Pairs:
         self.kept = np.zeros((most, values.shape[1]), dtype=np.int32)
         self.place = np.full(values.shape[1], -1, dtype=np.int64)
         self.place[records] = np.arange(size)
-        self.moves = _with_directions(known, short_moves(known.tableau))
+        self.moves = with_directions(known.tableau, short_moves(known.tableau))
         self.walks, self._looked = 0, -1
         self._found = np.zeros(self.seen.shape[:2], dtype=np.int64)
         self.programs: dict[tuple[int, ...], tuple[Knowledge, ComponentProgram]] = {}
@@ -151,7 +151,9 @@ class _Pairs:
                         break  # it would take a program, and there is none left
         if sieved or self._lacking().sum() > FEW:
             self._spend(FAR_EFFORT if sieved else FAR_EFFORT + SIEVE_EFFORT)
-            self.moves = _with_directions(self.known, self.sieve.of(self.known.tableau, self.allowance))
+            self.moves = with_directions(
+                self.known.tableau, self.sieve.of(self.known.tableau, self.allowance)
+            )
             self.walked_around.clear()
             if self._wander(WALKED_FAR):
                 return True
@@ -225,7 +227,7 @@ class _Pairs:
         known = self.known
         walk(
             *self.moves, *known.members, known.low, known.high, *known.attainable,
-            Pool(known, world[None], seed=0).attainers(world), world, self.records, self.place, held,
+            attainers(known, world), world, self.records, self.place, held,
             self.walks, work, self.need, self.base, self.seen, self.example, self.kept,
         )  # fmt: skip
 
@@ -321,10 +323,10 @@ class _Pairs:
             return None
         if totals is None:
             return False if program.whole else None
-        pool = Pool(alone, self.starts[:1].copy(), seed=held)
-        if not pool.give(0, totals):
+        world = with_totals(alone, totals, self.starts[0], held)
+        if world is None:
             return None
-        self._walk(pool.values[0], int(self.records[held]), self._around)
+        self._walk(world, int(self.records[held]), self._around)
         return True
 
     def _spend(self, programs: int) -> None:
@@ -354,25 +356,6 @@ def _standing_for_all(known: Knowledge) -> Ints:
     places = np.sort(np.concatenate([firsts, second]))
     records: Ints = order[places]
     return records[records < known.atoms.real]
-
-
-def _with_directions(known: Knowledge, short: Moves) -> Moves:
-    """The moves of the tableau, and short ones."""
-    basic, free, starts, rows, entries = known.directions
-    ends = np.flatnonzero(free)
-    lengths = np.diff(starts)[ends] + 1
-    firsts = np.concatenate([[0], np.cumsum(lengths)])
-    atoms, weights = np.zeros(firsts[-1], dtype=np.int64), np.ones(firsts[-1], dtype=np.int64)
-    atoms[firsts[:-1]] = ends
-    others = np.ones(firsts[-1], dtype=np.bool_)
-    others[firsts[:-1]] = False
-    # columns that are not free have no entries
-    atoms[others], weights[others] = basic[rows], -entries
-    return Moves(
-        np.concatenate([firsts, firsts[-1] + short.starts[1:]]),
-        np.concatenate([atoms, short.atoms]),
-        np.concatenate([weights, short.signs]),
-    )
 
 
 def _values_of(words: NDArray[np.uint64], count: int) -> NDArray[np.bool_]:

@@ -1,7 +1,9 @@
-"""Worlds by records: random moves towards the uniform distribution, and totals given to the records.
+"""Random moves of one world's records that keep every sum, and totals given to the records. Compiled.
 
-Compiled. Directions are those of `cae_sql.inference.tables.moves`; `order` has the records sorted by atom,
-and atom a's are order[firsts[a]:firsts[a + 1]].
+Two moves: two records of one atom exchange, and random records of some atoms go along a kernel vector of the
+sums. Each goes to a uniform place of the range that its records allow, or is accepted in the odds of a prior:
+proposals are symmetric, so the limit is the uniform distribution over worlds, or the prior's over them.
+`order` has the records sorted by atom, and atom a's are order[firsts[a]:firsts[a + 1]].
 """
 
 from __future__ import annotations
@@ -15,6 +17,142 @@ from cae_sql.inference.tables.moves import Mask
 
 UNIFORM = np.zeros(0)
 """No prior: all worlds are alike."""
+
+
+@compiled()
+def totals_of(values: NDArray[np.signedinteger], labels: Ints, count: int) -> Ints:
+    """(p,) totals of the atoms in one world (n,)."""
+    totals = np.zeros(count, np.int64)
+    for record in range(len(labels)):
+        totals[labels[record]] += values[record]
+    return totals
+
+
+@compiled()
+def jostle(
+    order: Ints, firsts: Ints, labels: Ints, shared: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
+    values: NDArray[np.signedinteger], seed: int, steps: int, odds: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Pairs of records of one atom exchange: the sum of the two stays, its division becomes random.
+
+    `shared` are the records that are not alone in their atoms. Where each of them is due, they are paired in
+    the order in which they lie in memory: among a million, the next random one costs a hundred times as much.
+    """
+    np.random.seed(seed)
+    while steps >= len(shared) > 0:
+        steps -= len(shared)
+        for atom in range(len(firsts) - 1):
+            first, size = firsts[atom], firsts[atom + 1] - firsts[atom]
+            if size < 2:
+                continue
+            apart = np.random.randint(1, size)
+            for place in range(size):
+                other = place + apart if place + apart < size else place + apart - size
+                swap(order[first + place], order[first + other], low[atom], high[atom], held, values, odds)
+    for _ in range(steps):
+        one = shared[np.random.randint(0, len(shared))]
+        atom = labels[one]
+        two = order[firsts[atom] + np.random.randint(0, firsts[atom + 1] - firsts[atom])]
+        if one != two:
+            swap(one, two, low[atom], high[atom], held, values, odds)
+
+
+@compiled()
+def swap(
+    one: int, two: int, low: int, high: int, held: NDArray[np.bool_], values: NDArray[np.signedinteger],
+    odds: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Two records of one atom share what they have anew."""
+    if held[one] or held[two]:
+        return
+    rise = min(high - values[one], values[two] - low)
+    fall = min(values[one] - low, high - values[two])
+    by = np.random.randint(-fall, rise + 1)
+    if len(odds):
+        gain = odds[values[one] + by] - odds[values[one]] + odds[values[two] - by] - odds[values[two]]
+        if np.log(np.random.random()) >= gain:
+            return
+    values[one] += by
+    values[two] -= by
+
+
+@compiled()
+def along(
+    starts: Ints, atoms: Ints, weights: Ints, boxes: Ints, order: Ints, held: NDArray[np.bool_],
+    values: NDArray[np.signedinteger], seed: int, steps: int, odds: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """Random records of the atoms of random kernel vectors move to a uniform place of what they allow.
+
+    Vector v changes atoms[starts[v]:starts[v + 1]] by the weights of the same places, no atom twice. `boxes`
+    (p, 4) has for each atom where its records start in `order`, their number, and their box.
+    """
+    np.random.seed(seed)
+    count = len(starts) - 1
+    picks = np.zeros(len(boxes), np.int64)
+    for _ in range(steps if count > 0 else 0):
+        vector = np.random.randint(0, count)
+        first, last = starts[vector], starts[vector + 1]
+        rise, fall = np.int64(2**60), np.int64(2**60)
+        for place in range(first, last):
+            atom, weight = atoms[place], weights[place]
+            record = order[boxes[atom, 0]]
+            if boxes[atom, 1] > 1:
+                record = order[boxes[atom, 0] + np.random.randint(0, boxes[atom, 1])]
+            value = np.int64(values[record])
+            above, below = boxes[atom, 3] - value, value - boxes[atom, 2]
+            if held[record]:
+                above, below = np.int64(0), np.int64(0)
+            if weight > 0:
+                rise, fall = min(rise, above // weight), min(fall, below // weight)
+            else:
+                rise, fall = min(rise, below // -weight), min(fall, above // -weight)
+            if rise == 0 and fall == 0:
+                break
+            picks[place - first] = record
+        if rise == 0 and fall == 0:
+            continue
+        by = np.random.randint(-fall, rise + 1)
+        if len(odds):
+            gain = 0.0
+            for place in range(first, last):
+                here = np.int64(values[picks[place - first]])
+                gain += odds[here + weights[place] * by] - odds[here]
+            if np.log(np.random.random()) >= gain:
+                continue
+        for place in range(first, last):
+            values[picks[place - first]] += weights[place] * by
+
+
+@compiled()
+def spread(
+    order: Ints, firsts: Ints, low: Ints, high: Ints, values: Ints, pinned: Mask, shift: Ints, seed: int
+) -> bool:
+    """Give changed totals to the records of their atoms, evenly as far as boxes allow, in random order.
+
+    Returns:
+        Whether all of every change found a place.
+    """
+    np.random.seed(seed)
+    for atom in range(len(shift)):
+        left = shift[atom]
+        size = firsts[atom + 1] - firsts[atom]
+        while left != 0:
+            before = left
+            offset = np.random.randint(0, size)
+            share = max(1, abs(left) // size)
+            for place in range(size):
+                record = order[firsts[atom] + (place + offset) % size]
+                if pinned[record] or left == 0:
+                    continue
+                if left > 0:
+                    by = min(high[atom] - values[record], min(share, left))
+                else:
+                    by = -min(values[record] - low[atom], min(share, -left))
+                values[record] += by
+                left -= by
+            if left == before:
+                return False
+    return True
 
 
 @compiled()
@@ -51,145 +189,3 @@ def change(
                 missing[0] -= sign * (attainers[bottoms[place]] == (sign + 1) // 2)
         if step_of == 0:
             values[record] += by
-
-
-@compiled()
-def mix(
-    basic: Ints,
-    free: Mask,
-    starts: Ints,
-    rows: Ints,
-    entries: Ints,
-    order: Ints,
-    firsts: Ints,
-    low: Ints,
-    high: Ints,
-    top_starts: Ints,
-    tops: Ints,
-    bottom_starts: Ints,
-    bottoms: Ints,
-    attainers: Ints,
-    values: Ints,
-    seed: int,
-    sweeps: int,
-    odds: NDArray[np.float64],
-) -> None:
-    """Random moves of one world's records, whose limit is the uniform distribution over worlds.
-
-    With `odds`, logarithms of the probability of each unit, it is the worlds' distribution under that prior.
-
-    Each step draws one record from each atom of a direction and goes to a uniform place of the range that
-    these records allow; then pairs inside atoms exchange. A move after which some extreme is attained by
-    nobody is taken back. Proposals are symmetric, so the uniform distribution stays. `values` (n,) and
-    `attainers` (extremes,) change in place.
-    """
-    np.random.seed(seed)
-    count = len(free)
-    picks = np.zeros(len(basic) + 1, np.int64)
-    missing = np.zeros(1, np.int64)  # kept up to date: a minimum costs all of them
-    for extreme in range(len(attainers)):
-        missing[0] += attainers[extreme] == 0
-    for _ in range(sweeps):
-        for j in np.random.permutation(count):
-            if not free[j]:
-                continue
-            # a step moves one record: totals of large atoms need as many to get anywhere
-            for _step in range(1 + min((firsts[j + 1] - firsts[j]) // 2, 2_000)):
-                first = pick(j, order, firsts)
-                top, bottom = high[j] - values[first], values[first] - low[j]
-                for place in range(starts[j], starts[j + 1]):
-                    atom, weight = basic[rows[place]], entries[place]
-                    record = pick(atom, order, firsts)
-                    picks[place - starts[j]] = record
-                    above, below = high[atom] - values[record], values[record] - low[atom]
-                    if weight > 0:
-                        top, bottom = min(top, below // weight), min(bottom, above // weight)
-                    else:
-                        top, bottom = min(top, above // -weight), min(bottom, below // -weight)
-                    if top == 0 and bottom == 0:
-                        break
-                if top + bottom == 0:
-                    continue
-                by = np.random.randint(-bottom, top + 1)
-                if len(odds):
-                    gain = odds[values[first] + by] - odds[values[first]]
-                    for place in range(starts[j], starts[j + 1]):
-                        held = values[picks[place - starts[j]]]
-                        gain += odds[held - entries[place] * by] - odds[held]
-                    if np.log(np.random.random()) >= gain:
-                        continue
-                for way in (1, -1):
-                    change(
-                        first, way * by, j, values, low, high,
-                        top_starts, tops, bottom_starts, bottoms, attainers, missing,
-                    )  # fmt: skip
-                    for place in range(starts[j], starts[j + 1]):
-                        change(
-                            picks[place - starts[j]], -way * entries[place] * by, basic[rows[place]], values,
-                            low, high, top_starts, tops, bottom_starts, bottoms, attainers, missing,
-                        )  # fmt: skip
-                    if missing[0] == 0:
-                        break
-        for atom in range(len(firsts) - 1):
-            size = firsts[atom + 1] - firsts[atom]
-            if size < 2:
-                continue
-            for _again in range(size):
-                one, two = pick(atom, order, firsts), pick(atom, order, firsts)
-                if one == two:
-                    continue
-                top = min(high[atom] - values[one], values[two] - low[atom])
-                bottom = min(values[one] - low[atom], high[atom] - values[two])
-                by = np.random.randint(-bottom, top + 1)
-                if len(odds):
-                    gain = (
-                        odds[values[one] + by]
-                        - odds[values[one]]
-                        + odds[values[two] - by]
-                        - odds[values[two]]
-                    )
-                    if np.log(np.random.random()) >= gain:
-                        continue
-                for way in (1, -1):
-                    change(
-                        one, way * by, atom, values, low, high,
-                        top_starts, tops, bottom_starts, bottoms, attainers, missing,
-                    )  # fmt: skip
-                    change(
-                        two, -way * by, atom, values, low, high,
-                        top_starts, tops, bottom_starts, bottoms, attainers, missing,
-                    )  # fmt: skip
-                    if missing[0] == 0:
-                        break
-
-
-@compiled()
-def spread(
-    order: Ints, firsts: Ints, low: Ints, high: Ints, values: Ints, pinned: Mask, shift: Ints, seed: int
-) -> bool:
-    """Give changed totals to the records of their atoms, evenly as far as boxes allow, in random order.
-
-    Returns:
-        Whether all of every change found a place.
-    """
-    np.random.seed(seed)
-    for atom in range(len(shift)):
-        left = shift[atom]
-        size = firsts[atom + 1] - firsts[atom]
-        while left != 0:
-            before = left
-            offset = np.random.randint(0, size)
-            share = max(1, abs(left) // size)
-            for place in range(size):
-                record = order[firsts[atom] + (place + offset) % size]
-                if pinned[record] or left == 0:
-                    continue
-                if left > 0:
-                    by = min(high[atom] - values[record], min(share, left))
-                else:
-                    by = -min(values[record] - low[atom], min(share, -left))
-                values[record] += by
-                left -= by
-            if left == before:
-                return False
-    return True

@@ -122,53 +122,6 @@ def wander(
 
 
 @compiled()
-def steer(
-    basic: Ints,
-    free: Mask,
-    starts: Ints,
-    rows: Ints,
-    entries: Ints,
-    gain: Ints,
-    want: int,
-    up: Ints,
-    down: Ints,
-    shift: Ints,
-    seed: int,
-    sweeps: int,
-) -> int:
-    """Move until Σ gain_j · (raise of free atom j) = want, at random among what helps.
-
-    Returns:
-        What is still wanting; 0 on success.
-    """
-    np.random.seed(seed)
-    for sweep in range(sweeps):
-        for j in np.random.permutation(len(free)):
-            if want == 0:
-                return int(want)
-            if not free[j]:
-                continue
-            weight = gain[j]
-            if weight == 0 or abs(weight) > abs(want):
-                if sweep > 1:
-                    high = reach(j, np.int64(1), basic, starts, rows, entries, up, down)
-                    low = reach(j, np.int64(-1), basic, starts, rows, entries, up, down)
-                    if high + low > 0:
-                        by = np.random.randint(-low, high + 1)
-                        want -= weight * by
-                        step(j, by, basic, starts, rows, entries, up, down, shift)
-                continue
-            sign = 1 if (want > 0) == (weight > 0) else -1
-            by = min(reach(j, sign, basic, starts, rows, entries, up, down), abs(want) // abs(weight))
-            if sweep < 2 and by > 2:
-                by = np.random.randint(by // 2, by + 1)
-            if by > 0:
-                want -= weight * sign * by
-                step(j, sign * by, basic, starts, rows, entries, up, down, shift)
-    return int(want)
-
-
-@compiled()
 def push(
     atom: int,
     sign: int,

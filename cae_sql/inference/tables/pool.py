@@ -1,290 +1,401 @@
 """The pool: some tens of tables that agree with every answer, kept from answer to answer.
 
-Worlds come from the domain, a fixed seed and past answers, never from the true table. A new sum moves each
-world along directions that keep the old ones; a new extreme lowers what is above it and pins who attains it.
-A world that cannot be moved is replaced: by an integer program, or by a mixed copy of another.
+Worlds come from the domain, or from a public prior, a fixed seed and past answers, never from the true table;
+they give hypothetical answers. A new answer moves each of them: by exchange between records that no earlier
+answer tells apart, else along the roomy table's first basis. Random moves in between lead to the uniform
+distribution over worlds, or the prior's. Memory is worlds × records, a byte each where the domain has up to
+128 values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
-from cae_sql.inference.facts.extremes import Pins, choose_witnesses, rooms
-from cae_sql.inference.facts.knowledge import Extreme, Knowledge
-from cae_sql.inference.facts.query import Answer, Ints
-from cae_sql.inference.tables.mixing import UNIFORM, mix, spread
-from cae_sql.inference.tables.moves import push, steer
+from cae_sql.inference.facts.extremes import Pins, bounds_of, choose_witnesses, hold
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.lumps import NO_LUMPS
+from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.tables.mixing import UNIFORM, along, jostle, spread, totals_of
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
-from cae_sql.inference.tables.short_moves import roam, short_moves
+from cae_sql.inference.tables.question_tables import QuestionTables
+from cae_sql.inference.tables.roomy_table import RoomyTable
+from cae_sql.inference.tables.short_moves import Moves, of_columns, reduced_basis, sparse, with_directions
 from cae_sql.threads import in_two
 
-STEER_SWEEPS = 12
-"""Passes over the directions before a world counts as stuck."""
+STEPS = 3_000
+"""Moves of each world along the basis after an answer."""
+DEALT = 10_000
+"""Moves of four atoms of each world after an answer."""
+OFTEN = 3
+"""How often as many are made in a world that was put in the place of one that could not be moved."""
+FEWEST, MOST = 20_000, 4
+"""Records of each world that are looked at for an exchange after an answer: so many, and one for each unit
+that it moved, up to so many for each record. Those who are alone in their atoms have none."""
+TURNS = 24
+"""How often, of few records, those who attain extremes are drawn anew while worlds are mixed."""
+ENOUGH = 16
+"""Moves along the basis for each of few records."""
+NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
-@dataclass
 class Pool:
-    """Worlds over the records, all consistent with one `Knowledge`."""
+    """Worlds over n records."""
 
-    knowledge: Knowledge
-    values: NDArray[np.int64]
-    """(w, n) units."""
-    seed: int
-    moved: int = 0
-    """Counts random moves, so that no two are alike."""
-    prior: Prior | None = None
-    """From where values come; None where all are alike."""
+    def __init__(
+        self, values: NDArray[np.signedinteger], seed: int, moved: int = 0, prior: Prior | None = None,
+        lumps: slice | None = None,
+    ) -> None:  # fmt: skip
+        """Take worlds as they are.
+
+        Args:
+            values: (w, n) units.
+            seed: Of the random moves.
+            moved: How often there were some, so that no two are alike.
+            prior: From where values come; None where all worlds are alike.
+            lumps: Who is a lump (`cae_sql.inference.facts.lumps`). It moves when an answer calls for it, not
+                at random: its values are not alike, since more tables of records add up to middling ones.
+        """
+        self.values, self.seed, self.moved, self.prior = values, seed, moved, prior
+        self.lumps = slice(0) if lumps is None else lumps
+        self.unsettled = 0
+        """How many units the last answer moved in each world: so many exchanges are owed."""
+        self.mixed = True
+        self.copied: list[int] = []
+        """Worlds that were as another is after the last answer."""
+        self.knowledge: Knowledge | None = None
+        """What the worlds agree with, as searches record by record need it; None of many records."""
 
     @classmethod
-    def draw(cls, knowledge: Knowledge, count: int, seed: int, prior: Prior | None = None) -> Pool:
-        """Draws from the domain, before any answer: uniform, or from a public prior."""
-        size, top = len(knowledge.atoms.labels), int(knowledge.high[0])
-        if prior is None:
-            values = np.random.default_rng(seed).integers(0, top + 1, (count, size))
-        else:
-            values = prior.draw(count * size, seed).reshape(count, size)
-        return cls(knowledge, values, seed, prior=prior)
+    def draw(
+        cls, size: int, top: int, count: int, seed: int, prior: Prior | None = None, lumps: Ints = NO_LUMPS
+    ) -> Pool:
+        """Before any answer: every record alone, uniformly or from a public prior, lumps about as the sums of
+        as many draws.
+        """
+        kind = np.min_scalar_type(-max(top * int(lumps.max(initial=1)), 1) - 1)
+        values = np.empty((count, size + len(lumps)), dtype=kind)
+        for place in range(count):
+            chance = np.random.default_rng([seed, place])
+            drawn = (
+                chance.integers(0, top + 1, size, dtype=np.int64)
+                if prior is None
+                else prior.draw(size, 1_000 * seed + place)
+            )
+            values[place, :size] = drawn
+            if len(lumps):
+                values[place, size:] = drawn_sums(lumps, top, *_moments(drawn, top, prior), chance)
+        return cls(values, seed, prior=prior, lumps=slice(size, size + len(lumps)))
+
+    def of_few(self, known: Knowledge) -> Pool:
+        """The same worlds, in eight bytes a value, with what searches need to know."""
+        twin = self._with(self.values.astype(np.int64, copy=False))
+        twin.knowledge = known.rebased(known.totals(twin.values))
+        return twin
+
+    def totals(self) -> Ints:
+        """(w, p) the atoms' totals in each world, of few records."""
+        assert self.knowledge is not None
+        return self.knowledge.totals(self.values)
+
+    def unknowing(self) -> Pool:
+        """The same worlds, where something is answered that they do not agree with yet."""
+        return self if self.knowledge is None else self._with(self.values)
+
+    def _with(self, values: NDArray[np.signedinteger]) -> Pool:
+        twin = Pool(values, self.seed, self.moved, self.prior, self.lumps)
+        twin.unsettled, twin.mixed, twin.copied = self.unsettled, self.mixed, list(self.copied)
+        return twin
 
     def grown(self, spares: int, top: int) -> Pool:
         """With so many spare records more, drawn from the domain."""
         count, size = self.values.shape
         drawn = np.random.default_rng([self.seed, size]).integers(0, top + 1, (count, spares))
-        known = self.knowledge.grown(spares, top)
-        return Pool(known, np.hstack([self.values, drawn]), self.seed, self.moved, self.prior)
+        twin = self._with(np.hstack([self.values, drawn.astype(self.values.dtype)]))
+        twin.knowledge = None if self.knowledge is None else self.knowledge.grown(spares, top)
+        return twin
 
-    def copy(self) -> Pool:
-        """An independent copy."""
-        return Pool(self.knowledge, self.values.copy(), self.seed, self.moved, self.prior)
+    def widened(self, count: int) -> Pool:
+        """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""
+        before = len(self.values)
+        twin = self._with(self.values[np.arange(count) % before])
+        twin.unsettled, twin.mixed, twin.knowledge = (
+            self.unsettled + self.values.shape[1],
+            False,
+            self.knowledge,
+        )
+        twin.copied = [*self.copied, *range(before, count)]
+        return twin
 
-    def learn(self, answers: Sequence[Answer], allowance: Allowance = UNLIMITED) -> None:
-        """Take in more answers, in their order.
+    def drawn_from(self, count: int, seed: int, roomy_table: RoomyTable) -> Pool:
+        """So many worlds, each mixed from one of these until it is far from it."""
+        twin = Pool(
+            self.values[np.arange(count) % len(self.values)], seed, prior=self.prior, lumps=self.lumps
+        )
+        twin.knowledge, twin.unsettled, twin.copied = (
+            self.knowledge,
+            MOST * twin.values.shape[1],
+            list(range(count)),
+        )
+        twin.mix(roomy_table)
+        return twin
 
-        Raises:
-            InconsistentAnswers: no world agrees.
-            OutOfTime: none was found, and none excluded, with what may be spent.
+    def answered(
+        self, question_tables: QuestionTables, boxes: Knowledge, answers: Sequence[int], table: Ints
+    ) -> Pool:
+        """Worlds that agree with new answers too; these are left as they are.
+
+        Args:
+            question_tables: The queries.
+            boxes: Its parts with the boxes and extremes that the answers leave.
+            answers: To its fresh sums.
+            table: (p',) the roomy table's totals for them: what serves where a world cannot be moved.
         """
-        room = self.knowledge.room(self.totals())
-        self.knowledge = self.knowledge.refined(answers, room)
-        for answer in answers:
-            if answer.kind == "sum":
-                self._learn_sum(self.knowledge, answer, int(answer.value), allowance)
-        extremes = [answer for answer in answers if answer.kind != "sum"]
-        if extremes:
-            self._learn_extremes(extremes, allowance)
-
-    def _learn_sum(self, known: Knowledge, answer: Answer, value: int, allowance: Allowance) -> None:
-        totals = known.totals(self.values)
-        row = known.atoms.row(answer)
-        gain = known.tableau.reduced(row)
-        finer, fresh = known.with_sum(answer, known.room(totals))
-        if not fresh:
-            if (totals @ row != value).any():
-                raise InconsistentAnswers("an answer contradicts the ones before it")
-            return
-        sums = np.append(known.matrix @ totals[0], value)
-        moved = np.zeros(len(self.values), dtype=np.bool_)
-        in_time(allowance)
-        for place in range(len(self.values)):
-            want = value - int(totals[place] @ row)
-            moved[place] = want == 0 or (
-                gain is not None and self._steer(known, place, totals[place], gain, want)
-            )
-        self.knowledge = finer
-        self._refill(moved, sums, allowance)
-
-    def _steer(self, known: Knowledge, place: int, totals: Ints, gain: Ints, want: int) -> bool:
-        pins = choose_witnesses(known, totals, seed=self.chance())
-        if pins is None:
-            return False
-        up, down = rooms(known, totals, pins)
-        shift = np.zeros_like(up)
-        if steer(*known.directions, gain, want, up, down, shift, self.chance(), STEER_SWEEPS) != 0:
-            return False
-        return self._realise(known, place, self.values[place], totals + shift, pins)
-
-    def _learn_extremes(self, answers: Sequence[Answer], allowance: Allowance) -> None:
-        known = self.knowledge
-        sums = known.matrix @ known.totals(self.values[:1])[0]
-        for answer in answers:
-            known = known.with_extreme(answer, int(answer.value))
-        moved = np.zeros(len(self.values), dtype=np.bool_)
-        if (known.low <= known.high).all():
-            for place in range(len(self.values)):
-                in_time(allowance)
-                moved[place] = self._fit(known, place)
-        self.knowledge = known
-        self._refill(moved, sums, allowance)
-
-    def _fit(self, known: Knowledge, place: int) -> bool:
-        """Move a world inside narrower boxes, and let somebody attain each extreme."""
-        values, labels = self.values[place], known.atoms.labels
-        totals = known.totals(values[None])[0]
-        clipped = np.clip(values, known.low[labels], known.high[labels])
-        # nobody is held while boxes narrow: who attained an earlier extreme may have to give it up
-        nobody = Pins(np.zeros(known.count, dtype=np.int64), np.zeros(known.count, dtype=np.int64))
-        over = totals - known.sizes * known.high, known.sizes * known.low - totals
-        target = totals.copy()
-        for excess, sign in zip(over, (-1, 1), strict=True):
-            for atom in np.flatnonzero(excess > 0):
-                up, down = (np.maximum(room, 0) for room in rooms(known, target, nobody))
-                shift = np.zeros_like(up)
-                amount = int(excess[atom]) - sign * int(target[atom] - totals[atom])
-                if amount <= 0:
-                    continue
-                if (
-                    push(int(atom), sign, amount, *known.directions, up, down, shift, self.chance(), 60)
-                    < amount
-                ):
-                    return False
-                target = target + shift
-        if ((target > known.sizes * known.high) | (target < known.sizes * known.low)).any():
-            return False
-        witnesses = self._attain(known, target)
-        if witnesses is None:
-            return False
-        target, chosen = witnesses
-        return self._realise(known, place, clipped, target, chosen)
-
-    def _attain(self, known: Knowledge, totals: Ints) -> tuple[Ints, Pins] | None:
-        """Totals, moved where necessary, at which every extreme is attained."""
-        pins = choose_witnesses(known, totals, seed=self.chance())
-        for extreme in known.extremes:
-            if pins is not None:
-                break
-            totals = self._attain_one(known, totals, extreme)
-            pins = choose_witnesses(known, totals, seed=self.chance())
-        return None if pins is None else (totals, pins)
-
-    def _attain_one(self, known: Knowledge, totals: Ints, extreme: Extreme) -> Ints:
-        """Totals at which some atom attains an extreme; unchanged where a few tries did not find any."""
-        sign = 1 if extreme.top else -1
-        candidates = known.able_atoms[extreme]
-        sizes, low, high = known.sizes[candidates], known.low[candidates], known.high[candidates]
-        goals = high + (sizes - 1) * low if extreme.top else low + (sizes - 1) * high
-        lacking = (goals - totals[candidates]) * sign
-        if not len(candidates) or lacking.min() <= 0:
-            return totals
-        none = np.zeros(known.count, dtype=np.int64)
-        up, down = rooms(known, totals, Pins(none, none))
-        for place in np.random.default_rng(self.chance()).permutation(len(candidates))[:8]:
-            shift, above, below = np.zeros_like(up), up.copy(), down.copy()
-            atom, amount = int(candidates[place]), int(lacking[place])
-            if push(atom, sign, amount, *known.directions, above, below, shift, self.chance(), 60) >= amount:
-                return totals + shift
-        return totals
-
-    def _realise(
-        self, known: Knowledge, place: int, start: NDArray[np.int64], totals: Ints, pins: Pins
-    ) -> bool:
-        """Records that have these totals, as near to `start` as is easy, with pinned records in place."""
-        order, firsts = known.members
-        values, pinned = start.copy(), np.zeros(len(start), dtype=np.bool_)
-        for marks, edge, best in ((pins.top, known.high, 1), (pins.bottom, known.low, -1)):
-            for atom in np.flatnonzero(marks):
-                members = order[firsts[atom] : firsts[atom + 1]]
-                members = members[~pinned[members]]
-                if not len(members):
-                    continue  # a box of one value: whoever is pinned attains both
-                record = members[np.argmax(best * values[members])]
-                values[record], pinned[record] = edge[atom], True
-        shift = totals - known.totals(values[None])[0]
-        if not spread(order, firsts, known.low, known.high, values, pinned, shift, self.chance()):
-            return False
-        self.values[place] = values
-        return True
-
-    def _refill(self, moved: NDArray[np.bool_], sums: Ints, allowance: Allowance) -> None:
-        """Replace the worlds that could not be moved."""
-        lost = np.flatnonzero(~moved)
-        if len(lost) == len(moved):
-            totals = any_world(self.knowledge, sums, allowance, self.seed)
-            if totals is None:
-                raise InconsistentAnswers("no table agrees with all answers")
-            pins = choose_witnesses(self.knowledge, totals, seed=self.seed)
-            middle = (self.knowledge.low + self.knowledge.high) // 2
-            if pins is None or not self._realise(
-                self.knowledge, 0, middle[self.knowledge.atoms.labels], totals, pins
-            ):
-                raise OutOfTime("no world was found in the time allowed")
-            moved[0], lost = True, lost[1:]
-        kept = np.flatnonzero(moved)
-        for turn, place in enumerate(lost):
-            source = kept[turn % len(kept)]
-            self.values[place] = self.values[source]
-        self.mix(lost.tolist(), 6)
-
-    def give(self, place: int, totals: Ints) -> bool:
-        """Make a world have these totals (p,); False where no records were found to attain all extremes."""
-        pins = choose_witnesses(self.knowledge, totals, seed=self.chance())
-        return pins is not None and self._realise(self.knowledge, place, self.values[place], totals, pins)
-
-    def totals(self) -> Ints:
-        """(w, p) the atoms' totals in each world."""
-        return self.knowledge.totals(self.values)
-
-    def rebase(self) -> None:
-        """Choose the basis anew for the room that the worlds leave."""
-        self.knowledge = self.knowledge.rebased(self.totals())
-
-    def mix(self, places: list[int], sweeps: int, allowance: Allowance = UNLIMITED) -> None:
-        """Random moves towards the uniform distribution over worlds."""
-        known = self.knowledge
-        (order, firsts), directions, attainable = known.members, known.directions, known.attainable
-        odds = UNIFORM if self.prior is None else self.prior.odds
-        if len(known.tableau.stuck):
-            for place in places:
-                if allowance.over:
-                    return
-                self._roam(place)
-        seeds = [self.chance() for _ in places]  # before the threads begin: each world has its own
+        values = self.values.copy()
+        found = np.zeros(len(values), dtype=np.bool_)
+        # where nobody is held all worlds have the same bounds
+        none = np.zeros(boxes.count, dtype=np.int64)
+        bounds = None if boxes.extremes else bounds_of(boxes, Pins(none, none))
 
         def work(first: int, last: int) -> None:
-            for place, seed in zip(places[first:last], seeds[first:last], strict=True):
-                if allowance.over:
-                    return
-                values = self.values[place]
-                mix(
-                    *directions, order, firsts, known.low, known.high, *attainable, self.attainers(values),
-                    values, seed, sweeps, odds,
-                )  # fmt: skip
+            for place in range(first, last):
+                seed, totals = self._chance(place), totals_of(values[place], boxes.atoms.labels, boxes.count)
+                pins = hold(boxes, totals, 1, NOBODY, seed)
+                if pins is not None:
+                    inside = bounds or bounds_of(boxes, pins)
+                    goal = question_tables.table(inside, answers, seed, totals)
+                    found[place] = goal is not None and settled(values[place], boxes, goal, pins, seed)
 
-        in_two(work, len(places), sweeps * len(order))
+        in_two(work, len(values), boxes.count + len(boxes.atoms.labels))
+        return self.moved_to(values, found, boxes, table)
 
-    def attainers(self, values: NDArray[np.int64]) -> Ints:
-        """(extremes,) how many records attain each extreme in a world."""
-        labels = self.knowledge.atoms.labels
-        counts = []
-        for extreme in self.knowledge.extremes:
-            covered = np.zeros(self.knowledge.count, dtype=np.bool_)
-            covered[extreme.atoms] = True
-            counts.append(int((covered[labels] & (values == extreme.value)).sum()))
-        return np.array(counts, dtype=np.int64)
+    def refound(self, known: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED) -> Pool:
+        """Worlds of few records that agree with everything, by an integer program, near to these.
 
-    def _roam(self, place: int) -> None:
-        """Where rows without a ±1 leave atoms without directions, short moves of the lattice reach them."""
-        known = self.knowledge
-        moves = short_moves(known.tableau)
-        if len(moves.starts) < 2:
-            return
-        totals = known.totals(self.values[place][None])[0]
-        pins = choose_witnesses(known, totals, seed=self.chance())
-        if pins is None:
-            return
-        up, down = rooms(known, totals, pins)
-        shift = roam(*moves, up, down, np.zeros_like(up), np.zeros_like(up), 20 * len(up), self.chance())
-        self._realise(known, place, self.values[place], totals + shift, pins)
+        Args:
+            known: All answers.
+            sums: (k,) right-hand sides of its sums.
+            allowance: What may be spent.
 
-    def chance(self) -> int:
-        """A seed that was not used before."""
+        Raises:
+            InconsistentAnswers: there is none.
+            OutOfTime: neither found nor excluded.
+        """
+        totals = any_world(known, sums, allowance, self.seed)
+        if totals is None:
+            raise InconsistentAnswers("no table agrees with all answers")
+        values = self.values.astype(np.int64)
+        return self.moved_to(values, np.zeros(len(values), dtype=np.bool_), known, totals).of_few(known)
+
+    def moved_to(
+        self, values: NDArray[np.signedinteger], found: NDArray[np.bool_], boxes: Knowledge, table: Ints
+    ) -> Pool:
+        """These worlds after a move: in place of each that was not found is one that was, or else a table's.
+
+        Args:
+            values: (w, n) the worlds moved.
+            found: (w,) which of them agree with everything.
+            boxes: All answers.
+            table: (p,) totals of a table that agrees.
+        """
+        lost = np.flatnonzero(~found)
+        for place in lost:
+            if found.any():
+                values[place] = values[np.flatnonzero(found)[place % int(found.sum())]]
+                continue
+            pins = choose_witnesses(boxes, table, seed=self._chance(int(place)))
+            if pins is None or not settled(values[place], boxes, table, pins, self._chance(int(place))):
+                raise OutOfTime("no world was found in the time allowed")
+        grown = Pool(values, self.seed, self.moved + 1, self.prior, self.lumps)
+        grown.mixed, grown.copied = False, lost.tolist()
+        some = np.abs(values[0].astype(np.int64) - self.values[0])
+        some[self.lumps] = 0  # they exchange nothing
+        grown.unsettled = self.unsettled + int(some.sum())
+        return grown
+
+    def mix(self, roomy_table: RoomyTable) -> None:
+        """Random moves that keep every answer: pairs within atoms, and records along kernel vectors."""
+        self.mixed = True
+        boxes = roomy_table.boxes if self.knowledge is None else self.knowledge
+        order, firsts = boxes.members
+        labels, size = boxes.atoms.labels, self.values.shape[1]
+        base = self._chance(len(self.values))
         self.moved += 1
-        return (self.seed * 1_000_003 + self.moved * 7919) % 2**31
+        shared = np.flatnonzero((np.diff(firsts) > 1)[labels])
+        exchanges = min(FEWEST + self.unsettled, MOST * size) * len(shared) // size
+        self.unsettled = 0
+        odds = UNIFORM if self.prior is None else self.prior.odds
+        copied, self.copied = self.copied, []
+        ground = np.column_stack([firsts[:-1], np.diff(firsts), boxes.low, boxes.high])
+        vectors = self._vectors(roomy_table, boxes, base)
+        able = [np.unique(boxes.able(each)) for each in boxes.extremes]
+        turns = TURNS if able and self.knowledge is not None else 1
+
+        def work(first: int, last: int) -> None:
+            for place, turn in ((place, turn) for place in range(first, last) for turn in range(turns)):
+                values, seed = self.values[place], base + place + 15_485_863 * turn
+                held, ways = self._held(values, boxes, able, seed)
+                before = values.copy() if turns > 1 else values
+                jostle(
+                    *(order, firsts, labels, shared, boxes.low, boxes.high),
+                    *(held, values, seed, -(-exchanges // turns), odds),
+                )
+                for number, (moves, steps, many) in enumerate(vectors):
+                    often = 1 + (many if place in copied else steps) // turns
+                    along(*moves, ground, order, held, values, seed + 7919 * (1 + number), often, odds)
+                # who attains an extreme was drawn of all who do: the more there are, the likelier it stays
+                if turns > 1:
+                    chance = np.random.default_rng([seed, 1])
+                    if chance.random() * self._held(values, boxes, able, seed)[1] > ways:
+                        values[:] = before
+
+        in_two(work, len(self.values), size)
+
+    def _vectors(self, roomy_table: RoomyTable, boxes: Knowledge, seed: int) -> list[tuple[Moves, int, int]]:
+        """Kernel vectors of the sums, how many are tried of each list, and how many in a copied world."""
+        if self.knowledge is not None:
+            tableau = self.knowledge.tableau
+            # atoms in rows without a ±1 have no directions
+            short = sparse(reduced_basis(tableau)) if len(tableau.stuck) else None
+            steps = min(STEPS, ENOUGH * self.values.shape[1])
+            return [(with_directions(tableau, short), steps, OFTEN * steps)]
+        found = list[tuple[Moves, int, int]]()
+        fours = roomy_table.fours
+        if len(fours):
+            starts, signs = np.arange(0, 4 * len(fours) + 1, 4), np.tile([1, -1, 1, -1], len(fours))
+            found.append((Moves(starts, fours.ravel(), signs), min(DEALT, len(fours)), OFTEN * len(fours)))
+        basis, rank = roomy_table.bases[0], roomy_table.rank
+        if rank:
+            drawn = np.random.default_rng(seed).integers(0, len(boxes.atoms.labels), STEPS)
+            ends = boxes.atoms.labels[drawn]
+            ends = ends[~np.isin(ends, basis.basic)]
+            moves, rows = np.nonzero(basis.columns[ends, :rank])
+            entries = basis.columns[ends[moves], rows].astype(np.int64)
+            counts = np.bincount(moves, minlength=len(ends))
+            found.append((of_columns(ends, counts, basis.basic[rows], entries), len(ends), len(ends)))
+        return found
+
+    def _held(
+        self, values: NDArray[np.signedinteger], boxes: Knowledge, able: Sequence[Ints], seed: int
+    ) -> tuple[NDArray[np.bool_], float]:
+        """For each extreme one record that attains it, at random: it stays while others move. So do lumps.
+
+        Args:
+            values: A table.
+            boxes: What is answered.
+            able: By extreme the atoms whose boxes reach it, ascending.
+            seed: Of the draw.
+
+        Returns:
+            (n,) who is held, and in how many ways they might be chosen.
+        """
+        held, ways = np.zeros(len(values), dtype=np.bool_), 1.0
+        held[self.lumps] = True
+        chance = np.random.default_rng(seed)
+        order, firsts = boxes.members
+        # how many up to each place have the value: looked up once, whatever the number of extremes
+        before = {
+            value: np.append(0, np.cumsum(values[order] == value))
+            for value in {each.value for each in boxes.extremes}
+        }
+        for extreme, atoms in zip(boxes.extremes, able, strict=True):
+            so_far = before[extreme.value]
+            counts = np.cumsum(so_far[firsts[atoms + 1]] - so_far[firsts[atoms]])
+            drawn = int(chance.integers(0, counts[-1]))
+            atom = int(np.searchsorted(counts, drawn, side="right"))
+            last = so_far[firsts[atoms[atom] + 1]] - (counts[atom] - 1 - drawn)
+            held[order[np.searchsorted(so_far, last) - 1]] = True
+            ways *= float(counts[-1])
+        return held, ways
+
+    def _chance(self, place: int) -> int:
+        return (self.seed * 1_000_003 + self.moved * 7919 + place * 104_729) % 2**31
+
+
+def _moments(drawn: Ints, top: int, prior: Prior | None) -> tuple[float, float]:
+    """Mean and variance of a record's value; of a prior by what was drawn."""
+    if prior is None:
+        return top / 2, top * (top + 2) / 12
+    return float(drawn.mean()), float(drawn.var())
+
+
+def drawn_sums(
+    lumps: Ints, top: int, mean: float | NDArray[np.float64], variance: float | NDArray[np.float64],
+    chance: np.random.Generator,
+) -> Ints:  # fmt: skip
+    """(m,) about the sums of so many draws, by the normal distribution: worlds need no more than agree."""
+    drawn = chance.normal(lumps * mean, np.sqrt(lumps * variance))
+    return np.clip(np.rint(drawn), 0, lumps * top).astype(np.int64)
+
+
+def drawn_extremes(
+    count: int, low: int, high: int, odds: NDArray[np.float64], top: bool, draws: int,
+    chance: np.random.Generator,
+) -> Ints:  # fmt: skip
+    """(draws,) the greatest of so many values from low to high, or the least.
+
+    Args:
+        count: How many values.
+        low: Least possible value.
+        high: Greatest.
+        odds: (high - low + 1,) logarithms of how likely each is; empty where all are alike.
+        top: Whether the greatest is wanted.
+        draws: How many.
+        chance: Of the draws.
+    """
+    # of so many independent ones the part of the distribution beyond the furthest is this
+    beyond = 1.0 - chance.random(draws) ** (1.0 / count)
+    if len(odds):
+        weights = np.exp(odds - odds.max())
+        ends = np.cumsum((weights[::-1] if top else weights) / weights.sum())
+        steps = np.minimum(np.searchsorted(ends, beyond, side="right"), high - low)
+    else:
+        steps = np.floor(beyond * (high - low + 1)).astype(np.int64)
+    return (high - steps if top else low + steps).astype(np.int64)
+
+
+def settled(values: NDArray[np.signedinteger], boxes: Knowledge, goal: Ints, pins: Pins, seed: int) -> bool:
+    """Give the atoms new totals, their records changed at random; whether all of it found a place.
+
+    Args:
+        values: (n,) one world; changed.
+        boxes: Atoms, boxes and extremes.
+        goal: (p,) totals that leave room for the held records.
+        pins: How many records of each atom are held at its ends.
+        seed: Of chance.
+    """
+    labels, (order, firsts) = boxes.atoms.labels, boxes.members
+    held = np.zeros(len(values), dtype=np.bool_)
+    if boxes.extremes:
+        np.clip(values, boxes.low[labels], boxes.high[labels], out=values)
+        for marks, edge, best in ((pins.top, boxes.high, 1), (pins.bottom, boxes.low, -1)):
+            for atom in np.flatnonzero(marks):
+                members = order[firsts[atom] : firsts[atom + 1]]
+                members = members[~held[members]]
+                if not len(members):
+                    continue  # a box of one value: whoever is held attains both
+                record = members[np.argmax(best * values[members].astype(np.int64))]
+                values[record], held[record] = edge[atom], True
+    shift = goal - totals_of(values, labels, boxes.count)
+    return bool(spread(order, firsts, boxes.low, boxes.high, values, held, shift, seed))
+
+
+def with_totals(known: Knowledge, totals: Ints, near: Ints, seed: int) -> Ints | None:
+    """(n,) a world with these totals (p,), near to another table; None where nobody attains an extreme."""
+    values, pins = near.copy(), choose_witnesses(known, totals, seed=seed)
+    return values if pins is not None and settled(values, known, totals, pins, seed) else None
+
+
+def attainers(known: Knowledge, values: Ints) -> Ints:
+    """(extremes,) how many records attain each extreme in a world (n,)."""
+    labels = known.atoms.labels
+    counts = [int((values[np.isin(labels, each.atoms)] == each.value).sum()) for each in known.extremes]
+    return np.array(counts, dtype=np.int64)
 
 
 def in_time(allowance: Allowance) -> None:

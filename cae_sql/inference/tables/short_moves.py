@@ -28,7 +28,7 @@ MOST_VECTORS = 6_000
 
 
 class Moves(NamedTuple):
-    """Sparse ±1 vectors: vector v changes atoms[starts[v]:starts[v+1]] by signs of the same places."""
+    """Sparse kernel vectors: vector v changes atoms[starts[v]:starts[v+1]] by signs of the same places."""
 
     starts: Ints
     atoms: Ints
@@ -45,15 +45,13 @@ def short_moves(tableau: Tableau) -> Moves:
     return _FOUND[tableau]
 
 
-def find_moves(tableau: Tableau) -> Moves:
-    """The shortest ±1 combinations of the tableau's directions that lattice reduction finds.
-
-    Empty for systems of more than `MOST_ATOMS` atoms.
-    """
+def reduced_basis(tableau: Tableau) -> NDArray[np.int64]:
+    """(r, p) a basis of the lattice of whole moves that keep every sum, reduced; none of many atoms."""
     count = tableau.entries.shape[1]
     free = np.setdiff1d(np.arange(count), tableau.basic)
+    none = np.zeros((0, count), dtype=np.int64)
     if count > MOST_ATOMS or not len(free):
-        return _sparse(np.zeros((0, count), dtype=np.int64))
+        return none
     # behind each vector, weighted, what it does to the stuck rows: reduction drives that to 0 first
     vectors = np.zeros((len(free), count + len(tableau.stuck)), dtype=np.int64)
     vectors[np.arange(len(free)), free] = 1
@@ -61,11 +59,19 @@ def find_moves(tableau: Tableau) -> Moves:
     vectors[:, count:] = STUCK_WEIGHT * tableau.stuck[:, free].T
     vectors = np.ascontiguousarray(vectors[np.argsort(np.abs(vectors).sum(axis=1), kind="stable")])
     if np.abs(vectors).max() > LARGEST_START:
-        return _sparse(np.zeros((0, count), dtype=np.int64))
+        return none
     reduce_lattice(vectors, 0.99)
-    vectors = vectors[~vectors[:, count:].any(axis=1), :count]
+    return vectors[~vectors[:, count:].any(axis=1), :count]
+
+
+def find_moves(tableau: Tableau) -> Moves:
+    """The shortest ±1 combinations of the tableau's directions that lattice reduction finds.
+
+    Empty for systems of more than `MOST_ATOMS` atoms.
+    """
+    vectors = reduced_basis(tableau)
     if not len(vectors):
-        return _sparse(vectors)
+        return sparse(vectors)
     gram = vectors @ vectors.T
     norms = np.diag(gram)
     longest = int(np.sort(norms)[-1])
@@ -77,14 +83,47 @@ def find_moves(tableau: Tableau) -> Moves:
         order = np.argsort(together[one, two], kind="stable")[: MOST_VECTORS // 2]
         found.append(vectors[one[order]] + sign * vectors[two[order]])
     everything = np.vstack(found)
-    return _sparse(everything[np.abs(everything).max(axis=1) == 1])
+    return sparse(everything[np.abs(everything).max(axis=1) == 1])
 
 
-def _sparse(vectors: NDArray[np.int64]) -> Moves:
+def sparse(vectors: NDArray[np.int64]) -> Moves:
+    """Vectors (v, p) without their zeros."""
     # strided views would have every kernel compiled a second time
     rows, atoms = map(np.ascontiguousarray, np.nonzero(vectors))
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(vectors)))])
     return Moves(starts, atoms, vectors[rows, atoms])
+
+
+def with_directions(tableau: Tableau, short: Moves | None = None) -> Moves:
+    """The directions of a tableau, and short moves behind them."""
+    basic, free, starts, rows, entries = tableau.directions
+    # columns that are not free have no entries
+    found = of_columns(np.flatnonzero(free), np.diff(starts)[free], basic[rows], entries)
+    if short is None:
+        return found
+    return Moves(
+        np.concatenate([found.starts, found.starts[-1] + short.starts[1:]]),
+        np.concatenate([found.atoms, short.atoms]),
+        np.concatenate([found.signs, short.signs]),
+    )
+
+
+def of_columns(ends: Ints, counts: Ints, basic: Ints, entries: Ints) -> Moves:
+    """Vectors that raise atoms by 1 each, and take from basic ones what their columns say.
+
+    Args:
+        ends: (v,) the atoms.
+        counts: (v,) how many entries each column has.
+        basic: (z,) the basic atoms, column by column.
+        entries: (z,) what is taken of them.
+    """
+    firsts = np.concatenate([[0], np.cumsum(counts + 1)])
+    atoms, weights = np.zeros(firsts[-1], dtype=np.int64), np.ones(firsts[-1], dtype=np.int64)
+    atoms[firsts[:-1]] = ends
+    others = np.ones(firsts[-1], dtype=np.bool_)
+    others[firsts[:-1]] = False
+    atoms[others], weights[others] = basic, -entries
+    return Moves(firsts, atoms, weights)
 
 
 @compiled(exact=True)

@@ -261,6 +261,7 @@ def judged(system: AnsweredSystem, enough: bool) -> tuple[bool, set[tuple[int, .
         return enough
 
     pool = system.pool()
+    assert pool.knowledge is not None
     verdict = judge(pool.knowledge, pool.totals(), Standard(20, accepts), Allowance())
     return verdict.safe, asked
 
@@ -278,6 +279,7 @@ def test_without_a_word_about_sets_two_values_far_apart_are_no_run(
     system: Callable[[], AnsweredSystem],
 ) -> None:
     pool = system().pool()
+    assert pool.knowledge is not None
     assert not judge(pool.knowledge, pool.totals(), Standard(20), Allowance()).safe
 
 

@@ -78,7 +78,7 @@ def test_after_it_was_lost_the_next_question_is_shown_as_if_it_had_not_been(even
 
 def test_another_one_is_looked_for_once_for_each_number_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
-    monkeypatch.setattr("cae_sql.inference.system_state.roomy_at_once", lambda *_: looked.append(1))
+    monkeypatch.setattr("cae_sql.inference.system_state.all_at_once", lambda *_: looked.append(1))
     system = grouped(400, lost)
     for _ in range(3):
         assert not system.roomy_table.usable

@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from cae_sql.inference.certify.learned import advance
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.tables.large_pool import LargePool
+from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
 Ints = NDArray[np.int64]
@@ -58,7 +58,7 @@ class Told:
 
     def question(self, roomy_table: RoomyTable, asked: int = 0) -> Question:
         """The last queries asked of a roomy table that knows all others."""
-        large_pool = LargePool.draw(self.size, self.top, 1, seed=0)
+        large_pool = Pool.draw(self.size, self.top, 1, seed=0)
         return Question(roomy_table, large_pool, self.queries[len(self.queries) - asked :])
 
     def program(self) -> Possible:

@@ -16,7 +16,7 @@ from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables.columns import Columns
-from cae_sql.inference.tables.large_pool import LargePool
+from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.ways import ALL
 from tests.cae_sql.inference.oracles import longest_run
@@ -272,7 +272,7 @@ def kept_along(told: Told, rng: np.random.Generator, need: int) -> RoomyTable:
     So moves are found, kept, carried over to what follows, and kept again.
     """
     roomy_table = RoomyTable.nothing(told.size, told.top)
-    standard, pool = Standard(need, None, 1), LargePool.draw(told.size, told.top, 1, seed=0)
+    standard, pool = Standard(need, None, 1), Pool.draw(told.size, told.top, 1, seed=0)
     for query, value in list(zip(told.queries, told.values, strict=True))[:-1]:
         others = Told(told.truth, told.top)
         others.ask("sum", np.flatnonzero(rng.random(told.size) < 0.5))

@@ -17,7 +17,6 @@ from cae_sql.inference.search import pairs
 from cae_sql.inference.search.judging import judge_pairs
 from cae_sql.inference.search.pairs import PairVerdict, keeps_with_insider
 from cae_sql.inference.standard import Effort, Standard
-from cae_sql.inference.tables.pool import Pool
 from tests.enumeration.oracle import Possible, Question, longest_run
 from tests.quick import some
 
@@ -27,7 +26,7 @@ Asked = list[tuple[str, tuple[int, ...]]]
 
 def found(system: AnsweredSystem, need: int, effort: Effort | None = None, steps: float = inf) -> PairVerdict:
     pool, effort = system.pool(), effort or Effort(10_000, 10**9)
-    assert isinstance(pool, Pool)
+    assert pool.knowledge is not None
     return keeps_with_insider(pool.knowledge, pool.values, need, Allowance(steps), effort)
 
 
@@ -99,7 +98,7 @@ def test_a_judgement_never_says_more_than_the_search(
     """Besides all tables those without ties are looked at, which can only take something away."""
     system, possible, top = case
     pool, need = system.pool(), min(need, top)
-    assert isinstance(pool, Pool)
+    assert pool.knowledge is not None
     judged = judge_pairs(pool.knowledge, pool.values, Standard(need, None, 1), Allowance(), Effort(10_000))
     real = widest(possible)
     assert real >= need or not judged.safe

@@ -1,4 +1,4 @@
-"""A large pool's worlds agree with every answer, whatever was answered, and are spread as chance says."""
+"""A pool's worlds agree with every answer, whatever was answered, and are spread as chance says."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference import system as systems
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.standard import Standard
-from cae_sql.inference.tables import large_pool as crowd_module
+from cae_sql.inference.tables import pool as crowd_module
 from cae_sql.inference.tables import roomy_table as center_module
-from cae_sql.inference.tables.large_pool import LargePool, deal
+from cae_sql.inference.tables.mixing import along
+from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.told import Ints, Told, told_at_random, values_at_random
 from tests.quick import rounds, some
@@ -35,13 +36,13 @@ def reopened(told: Told, pool: int = 4, prior: Prior | None = None) -> AnsweredS
 
 
 def worlds_of(system: AnsweredSystem) -> Ints:
-    large_pool = system.pool()
-    assert isinstance(large_pool, LargePool)
+    pool = system.pool()
+    assert isinstance(pool, Pool)
     if not system.roomy_table.usable:
         with pytest.raises(OutOfTime):  # said, not hidden; and a gate refuses then
             system.worlds(1)
         raise OutOfTime("no world was found")
-    return large_pool.values.astype(np.int64)
+    return pool.values.astype(np.int64)
 
 
 def unlikely_above(top: int) -> Prior:
@@ -138,13 +139,13 @@ def three_salaries(prior: Prior | None) -> AnsweredSystem:
 
 def counted(system: AnsweredSystem, rounds: int) -> Counter[tuple[int, ...]]:
     """Worlds, mixed again and again, and counted when they have forgotten where they were."""
-    large_pool = system.pool()
-    assert isinstance(large_pool, LargePool)
+    pool = system.pool()
+    assert isinstance(pool, Pool)
     counts = Counter[tuple[int, ...]]()
     for _ in range(rounds):
         for _ in range(10):
-            large_pool.mix(system.roomy_table)
-        counts.update(tuple(world) for world in large_pool.values.tolist())
+            pool.mix(system.roomy_table)
+        counts.update(tuple(world) for world in pool.values.tolist())
     return counts
 
 
@@ -189,11 +190,11 @@ def test_sums_across_atoms_are_mixed_as_well() -> None:
 def dealt(values: list[int], odds: np.ndarray, held: list[bool], rounds: int) -> Counter[tuple[int, ...]]:
     """Two by two records with both their marginal sums known, dealt anew again and again."""
     world, everyone = np.array(values, dtype=np.int8), np.arange(4)
-    fours = np.array([[0, 1, 3, 2]])
-    one, none, top = np.ones_like(fours), np.zeros_like(fours), np.full_like(fours, 4)
+    four = np.array([0, 4]), np.array([0, 1, 3, 2]), np.array([1, -1, 1, -1])
+    boxes = np.column_stack([everyone, np.ones(4, np.int64), np.zeros(4, np.int64), np.full(4, 4)])
     counts = Counter[tuple[int, ...]]()
     for seed in range(rounds):
-        deal(fours, one, none, top, everyone, np.array(held), world, seed, 1, odds)
+        along(*four, boxes, everyone, np.array(held), world, seed, 1, odds)
         counts.update([tuple(world.tolist())])
     return counts
 
@@ -226,28 +227,28 @@ def test_worlds_are_told_apart_by_moves_of_four_and_agree_with_every_answer_as_a
 ) -> None:
     """Six by six by six cells of one person each, sums by two columns; every world begins as a copy."""
     monkeypatch.setattr(center_module, "SWAPPED", 1)
-    monkeypatch.setattr(crowd_module, "MIX_STEPS", 0)
+    monkeypatch.setattr(crowd_module, "STEPS", 0)
     cells = np.array(list(product(range(6), repeat=3)))
     told = Told(np.random.default_rng(2).integers(3, 8, len(cells)), 10)
     for one, two in ((0, 1), (0, 2)):
         for a, b in product(range(6), repeat=2):
             told.ask("sum", np.flatnonzero((cells[:, one] == a) & (cells[:, two] == b)))
     system = reopened(told)
-    large_pool, roomy_table = system.pool(), system.roomy_table
-    assert isinstance(large_pool, LargePool)
+    pool, roomy_table = system.pool(), system.roomy_table
+    assert isinstance(pool, Pool)
     roomy_table.look_for_swaps()
     assert len(roomy_table.fours) > 100
-    large_pool.values[:] = large_pool.values[0]
-    large_pool.copied = [1, 2, 3]
-    large_pool.mix(roomy_table)
-    assert all((large_pool.values[place] != large_pool.values[1]).mean() > 0.2 for place in (2, 3))
-    assert not any(told.disagrees(world) for world in large_pool.values)
+    pool.values[:] = pool.values[0]
+    pool.copied = [1, 2, 3]
+    pool.mix(roomy_table)
+    assert all((pool.values[place] != pool.values[1]).mean() > 0.2 for place in (2, 3))
+    assert not any(told.disagrees(world) for world in pool.values)
     before = len(roomy_table.fours)
     told.ask("sum", np.flatnonzero((cells < 3).all(axis=1)))
     system.accept([told.queries[-1].answered(told.values[-1])])
     for _ in range(3):
         grown = system.pool()
-        assert isinstance(grown, LargePool)
+        assert isinstance(grown, Pool)
         grown.mix(system.roomy_table)
         assert not any(told.disagrees(world) for world in grown.values)
     assert 0 < len(system.roomy_table.fours) < before
@@ -306,15 +307,16 @@ def test_of_each_extreme_one_record_stays_and_any_who_attains_it_may_be_the_one(
         for group in groups:
             system.add_max(group, int(values[group].max()))
         boxes = system.roomy_table.boxes
-        pool = LargePool(values[None, :].copy(), 0)
+        pool = Pool(values[None, :].copy(), 0)
         attaining = [np.unique(each.atoms) for each in boxes.extremes]
         seen = set[frozenset[int]]()
         for seed in range(150):
-            held = pool._held(values, boxes, attaining, seed)
+            held, ways = pool._held(values, boxes, attaining, seed)
             seen.add(frozenset(np.flatnonzero(held).tolist()))
         able = [
             np.flatnonzero(np.isin(boxes.atoms.labels, each.atoms) & (values == each.value)).tolist()
             for each in boxes.extremes
         ]
+        assert ways == np.prod([len(each) for each in able])
         assert seen <= {frozenset(each) for each in product(*able)}
         assert {record for each in seen for record in each} == {record for each in able for record in each}

@@ -12,11 +12,10 @@ from cae_sql.inference import system_state
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.intervals.interior import sparse_columns
-from cae_sql.inference.tables.at_once import all_at_once
-from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.mixing import UNIFORM
+from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
-from cae_sql.inference.tables.start import Tilted
+from cae_sql.inference.tables.start import Tilted, all_at_once
 from tests.cae_sql.inference.told import Ints, Told, told_at_random, values_at_random
 
 
@@ -44,7 +43,7 @@ def always_at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whatever the size; and whether that found tables, each time."""
     found: list[bool] = []
 
-    def watched(known: Knowledge, sums: Ints, large_pool: LargePool) -> object:
+    def watched(known: Knowledge, sums: Ints, large_pool: Pool) -> object:
         outcome = all_at_once(known, sums, large_pool)
         found.append(outcome is not None)
         return outcome
@@ -69,7 +68,7 @@ def test_every_world_and_the_center_agree_with_every_answer(always_at_once: list
         agreed += 1
         assert not told.impossible(system.roomy_table)
         large_pool = system.pool()
-        assert isinstance(large_pool, LargePool)
+        assert isinstance(large_pool, Pool)
         for world in [*large_pool.values, *np.asarray(worlds)]:
             assert not told.disagrees(world)
     assert agreed > 25
@@ -86,7 +85,7 @@ def test_many_records_and_many_sums_are_agreed_with(always_at_once: list[bool], 
         told.ask("max", np.arange(40))
     system = system_of(told)
     large_pool = system.pool()
-    assert isinstance(large_pool, LargePool)
+    assert isinstance(large_pool, Pool)
     assert always_at_once == [True]
     assert not told.impossible(system.roomy_table)
     for world in [*large_pool.values.astype(np.int64), *np.asarray(system.worlds(2, seed=5))]:
