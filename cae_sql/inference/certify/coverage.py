@@ -95,13 +95,7 @@ class Coverage:
     """The tables of one judgement, and what their rooms show. Shapes: p' parts."""
 
     def __init__(self, question_tables: QuestionTables, judged: Judged, tables: Tables) -> None:
-        """Measure the rooms.
-
-        Args:
-            question_tables: The queries.
-            judged: What is asked.
-            tables: What is shown is shown for all of them.
-        """
+        """Measure the rooms that all of the tables leave."""
         self.question_tables, self.judged, softs = question_tables, judged, question_tables.softs
         self.rooms, self.ways = Rooms(judged, tables), question_tables.roomy_table.ways
         self.soft = bool(softs)
@@ -114,13 +108,8 @@ class Coverage:
     def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
         """Widths that are shown: of everybody at once, then out of shared rooms of those who are left.
 
-        Args:
-            need: From which width on nothing more is tried.
-            allowance: What may be spent; nothing more is tried beyond it.
-            keep: Whether moves that are found may serve later judgements: not where answers are true ones.
-
-        Returns:
-            What was shown.
+        Nothing more is tried from the width on that is needed, or beyond the allowance. Moves that are found
+        may serve later judgements if `keep` says so: not where answers are true ones.
         """
         rooms, each = self.rooms, 1 + self.question_tables.roomy_table.rank
         if not self.inside:
@@ -228,14 +217,9 @@ class _Payers(NamedTuple):
 def show(
     question_tables: QuestionTables, judged: Judged, tables: Tables, allowance: Allowance, keep: bool = False
 ) -> Shown:
-    """Who keeps the run that is asked for around every one of some tables.
+    """Who keeps the run that is asked for around every one of some tables, which agree with all answers.
 
-    Args:
-        question_tables: The queries.
-        judged: What is asked.
-        tables: Agree with past answers and the new ones.
-        allowance: What may be spent; nothing more is tried beyond it.
-        keep: See `Coverage.exactly`.
+    Nothing more is tried beyond the allowance; `keep` as in `Coverage.exactly`.
     """
     boxes, pins, need, insiders, whom = judged
     tables = leaning(question_tables, boxes, pins, tables, need, insiders)
@@ -256,12 +240,9 @@ def certified_runs(
 ) -> tuple[Ints, Ints]:
     """Least and greatest value, (n,) units each, of a run that each record takes.
 
-    Where no table is at hand a run is the box of an atom in no answer, else empty: low above high.
-
-    Args:
-        roomy_table: What is known.
-        held: Who is held where, so that tables keep what ranges of statistics say; None: nobody knows.
-        bounds: Ranges that are kept by a margin.
+    Where no table is at hand a run is the box of an atom in no answer, else empty: low above high. Tables
+    keep what ranges of statistics say of those who are held (None: nobody knows where), and bounds by a
+    margin.
     """
     boxes = roomy_table.boxes
     nobody = (boxes.high + 1)[boxes.atoms.labels], boxes.high[boxes.atoms.labels]

@@ -75,27 +75,17 @@ class Pooled:
     def __init__(
         self, question_tables: QuestionTables, rooms: Rooms, toll: Toll, need: int, allowance: Allowance
     ) -> None:
-        """Nothing is worked out yet.
-
-        Args:
-            question_tables: The queries.
-            rooms: Of the judgement.
-            toll: What moves may change of statistics of which ranges are known.
-            need: Width that is needed.
-            allowance: What may be spent; nothing more is tried beyond it.
-        """
+        """Nothing is worked out yet. Moves may cost the toll; width is needed from everybody."""
         self.question_tables, self.rooms, self.toll = question_tables, rooms, toll
         self.need, self.allowance = need, allowance
         self._found: list[Moves] = []
         """Moves that nobody had kept."""
 
     def show(self, far: Far, reserved: Sequence[Ints] = (), keep: bool = False) -> None:
-        """Show of those who are left what many payments together can.
+        """Show of those who are left what many payments together can; `far` is added to.
 
-        Args:
-            far: What others have shown; added to.
-            reserved: Parts of reserves by which others were shown.
-            keep: Whether the moves that are found may serve later judgements.
+        Parts of reserves by which others were shown pay nothing here. Only where `keep` says so, moves that
+        are found serve later judgements.
         """
         left = far.left(self.need)
         if not len(left) or len(left) > MOST_OPEN or self.rooms.count > MOST_PARTS:
@@ -192,14 +182,9 @@ class Pooled:
     def _spend(
         self, whom: Ints, mine: Columns, basis: _Basis, how: tuple[int, int, int], target: Ints
     ) -> Ints:
-        """(a,) how far some parts go.
+        """(a,) how far some parts, with columns (a, k), go towards their targets (a,).
 
-        Args:
-            whom: (a,) which.
-            mine: (a, k) their columns.
-            basis: Who pays.
-            how: Whether out of the insider's rooms; whether down; part that one alone may carry.
-            target: (a,) how far each shall go; no further is tried.
+        `how`: whether out of the insider's rooms, whether down, and the part that one alone may carry.
         """
         share, way, part = how
         if not target.any():

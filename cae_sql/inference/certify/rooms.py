@@ -172,12 +172,10 @@ class Far:
         return found
 
     def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
-        """Add who pays for some parts, and see what they have now.
+        """Add who pays for some parts (a,), ascending, and see what they have now.
 
-        Args:
-            parts: (a,) which, ascending; each earlier call had at least these.
-            ends: (4, a) of `loads`.
-            basic: A basis' basic parts: their columns are the exchange inside of them, counted already.
+        Each earlier call had at least these parts; `ends` (4, a) are those of `loads`. A basis' own basic
+        parts get nothing from it: their columns are the exchange inside of them, counted already.
         """
         rooms = self.rooms
         member = np.zeros(rooms.count, dtype=np.bool_)

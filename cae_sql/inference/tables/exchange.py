@@ -75,13 +75,9 @@ class Exchange:
         unseen: NDArray[np.bool_],
         opposed: Callable[[int], Opposed | None],
     ) -> None:
-        """Take note; what may be exchanged is looked for when it is first needed, and once.
+        """What may be exchanged for new sums (g, p') is looked for when it is first needed, and once.
 
-        Args:
-            rows: (g, p') coefficients of the new sums.
-            parents: (p',) the atom that each part is of.
-            unseen: (p,) atoms in no earlier sum.
-            opposed: Looks for swaps that change one of the new sums and no other, past or new.
+        `opposed` looks for swaps that change one of the new sums and no other, past or new.
         """
         self._rows, self.parents, self.unseen = rows, parents, unseen
         self._look, self._opposed = opposed, dict[int, Opposed | None]()

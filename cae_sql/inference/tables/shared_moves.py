@@ -43,13 +43,9 @@ Singles = NDArray[np.float32]
 
 
 def helpers_of(marks: Columns, able: Ints, room: Ints, enough: int) -> Ints:
-    """Parts that may help: few, or the roomiest of everybody and of each sum.
+    """Of some parts (a,) those that may help: few, or the roomiest (a,) of everybody and of each sum (p', k).
 
-    Args:
-        marks: (p', k) coefficients.
-        able: (a,) the parts among which they are.
-        room: (a,) how far each can move.
-        enough: How far those of one sum shall be able to move together, if there are so many.
+    Those of one sum shall be able to move as far as is enough together, if there are so many.
     """
     if len(able) <= HELPERS:
         return able
@@ -250,21 +246,13 @@ def pay(
     records: Records, theirs: Columns, parts: Ints, room: Ints, kept: Ints, moves: Moves, toll: Toll,
     part: int, start: int, end: int,
 ) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
-    """How far records start..end rise, by moves out of shared rooms, whoever else is left out.
+    """How far records start..end rise, by kept moves and by those that are looked for; the latter, as
+    `Moves`.
 
-    Args:
-        records: Theirs.
-        theirs: (k, h) columns of the helpers.
-        parts: (k + h,) the basic parts, then the helpers; none: kept moves are all there is.
-        room: (2, p') what each part may lose and gain.
-        kept: (2, p') the same where one of its records does not.
-        moves: Kept ones.
-        toll: What one record's moves to one side may cost in all.
-        part: Nobody alone carries more than one part in so many.
-        start: The first; `end`: the one after the last.
-
-    Returns:
-        The moves that were not among those kept, as `Moves`.
+    The parts that pay are k basic ones and h helpers, with columns `theirs` (k, h); where there are none,
+    kept moves are all there is. Each may lose and gain its room (2, p'), and `kept` where one of its records
+    does not. The toll is what one record's moves may cost in all. Nobody alone carries more than one part in
+    so many.
     """
     size, many = theirs.shape
     asked, made = _asked(room, kept), _made(1024, 16384)
@@ -339,18 +327,10 @@ def _spend(
     payers: Payers, asked: Asked, spent: Toll, column: NDArray[np.signedinteger], total: int, worst: int,
     target: int, most: int, made: Made,
 ) -> tuple[int, int]:  # fmt: skip
-    """Look for moves and make them: steps in all, and those that are lost with somebody.
+    """Look for moves and make them, so many at most: steps in all, and those that are lost with somebody.
 
-    Args:
-        payers: Who pay, weighed.
-        asked: What they have been asked; changed.
-        spent: What is left of what moves may cost; changed.
-        column: (k,) what the basic parts lose for a step.
-        total: Steps so far.
-        worst: Of which so many are lost with somebody.
-        target: How far it shall go without those.
-        most: Moves that are tried.
-        made: Added to.
+    `column` (k,) is what the basic parts lose for a step. There were so many steps before; without those that
+    are lost they shall come to the target. What is asked, spent and made is added to.
     """
     size, tries, left = len(payers.left), 0, payers.left
     for _ in range(most):
@@ -410,20 +390,11 @@ def _written(payers: Payers, count: int, made: Made) -> int:
 def collected(
     column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, way: Ints, looked: Ints
 ) -> tuple[int, int]:
-    """How far a change goes, by moves out of shared rooms; what they take is added to `load`.
+    """How far a change goes, by moves out of shared rooms, and by how many of these.
 
-    Args:
-        column: (k,) what the basic parts lose for a unit of it.
-        theirs: (k, h) columns of the helpers.
-        free: (2, k + h) what each who pays may lose and gain; changed.
-        target: How far it shall go; no further is tried.
-        most: Moves that are tried.
-        load: (2, k + h) what they lose and gain.
-        way: (w, k + h) what each has gained after so many of the moves that are made; filled.
-        looked: (1,) how often all helpers were looked at; added to.
-
-    Returns:
-        How far, and by how many moves: those beyond w are not in `way`.
+    `column` (k,) is what the basic parts lose for a unit of it, `free` (2, k + h) what each who pays may lose
+    and gain: it is changed, and what they lose and gain added to `load`. `way` (w, k + h) becomes what each
+    has gained after each of the first w moves.
     """
     size, many = theirs.shape
     payers, asked = _payers(np.arange(size + many), theirs, looked), _around(free)
@@ -442,15 +413,10 @@ def collected(
 
 @compiled(exact=True)
 def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looked: Ints) -> bool:
-    """Whether basic parts find room for a change that they must make, by helpers.
+    """Whether basic parts find room for a change (k,) that they must make, by helpers.
 
-    Args:
-        change: (k,) by how much the basic parts must fall; changed to how much they do.
-        theirs: (k, h) columns of the helpers.
-        free: (2, k + h) what each may lose and gain; changed.
-        by: (h,) how much each helper gains; filled.
-        most: How often helpers are looked for.
-        looked: (1,) how often all helpers were looked at; added to.
+    It is how much they must fall, and is changed to how much they do. `free` (2, k + h) is changed; `by` (h,)
+    becomes how much each helper gains. Helpers are looked for so often at most.
     """
     size, many = theirs.shape
     payers, asked = _payers(np.arange(size + many), theirs, looked), _around(free)

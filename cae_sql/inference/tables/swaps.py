@@ -66,12 +66,9 @@ class Swaps:
         return replace(self, names=np.append(self.names, np.uint64(0)))
 
     def carried(self, parents: Ints, rows: NDArray[np.int32], first: int) -> Swaps:
-        """The same after new sums; an atom's number is that of one of its parts.
+        """The same over parts (p',) after new sums (g, p'), the first of them number `first`.
 
-        Args:
-            parents: (p',) the atom that each part was of; the first p are their own.
-            rows: (g, p') coefficients of the new sums.
-            first: The number of the first of these.
+        An atom's number is that of one of its parts.
         """
         return Swaps(self.gain, self.give, named(self.names[parents], rows, first), self.rank)
 
@@ -91,12 +88,7 @@ def named(names: Names, rows: NDArray[np.signedinteger], first: int) -> Names:
 
 
 def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
-    """Look for swaps between atoms that can move.
-
-    Args:
-        marks: (p, k) coefficients of the atoms in the sums.
-        able: (p,) which atoms can move at all.
-    """
+    """Look for swaps between atoms that are able to move, with coefficients (p, k) in the sums."""
     rank = marks.shape[1]
     names = named(np.zeros(len(marks), dtype=np.uint64), marks.T, 0)
     gain, give = _near(marks, np.flatnonzero(able))
@@ -107,11 +99,8 @@ def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
 
 
 def fours(swaps: Swaps, marks: Columns) -> Ints:
-    """(q, 4) swaps of one difference, done against each other: +1, −1, +1, −1 keeps every sum, exactly.
-
-    Args:
-        swaps: Between atoms.
-        marks: (p, k) coefficients of the atoms in the sums.
+    """(q, 4) swaps of one difference, done against each other: +1, −1, +1, −1 keeps every sum (p, k),
+    exactly.
     """
     names, turned = canonical(swaps.names[swaps.gain] - swaps.names[swaps.give])
     gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
@@ -150,15 +139,7 @@ class Opposed:
 
 
 def opposed(swaps: Swaps, marks: Columns, parents: Ints, rows: NDArray[np.int32], number: int) -> Opposed:
-    """Swaps that a new sum tells apart and nothing else does.
-
-    Args:
-        swaps: Of the roomy table.
-        marks: (p, k) coefficients of the atoms in past sums.
-        parents: (p',) the atom that each part is of.
-        rows: (g, p') coefficients of the new sums.
-        number: Which of these shall change.
-    """
+    """Swaps that the new sum of some number (g, p') tells apart and nothing else does, past (p, k) or new."""
     rank, row = marks.shape[1], rows[number]
     others = np.delete(rows, number, axis=0)
     names = named(swaps.names[parents], others, rank)
