@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.leaning import leaning
-from cae_sql.inference.certify.pooled_payments import MOST_OPEN, Pooled
+from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Whom
 from cae_sql.inference.facts.bounds import Bound
 from cae_sql.inference.facts.query import Ints, Query
@@ -37,15 +38,6 @@ from cae_sql.threads import in_two
 
 RESERVES = 8
 """That are looked at, for those whom the bases leave open."""
-MOST_POOLED = 20_000
-"""Parts, at most, that are all left to payments out of shared rooms, which reserves would take their parts
-from: of 70 random range sums over 10,000 records 70 are given so, and 49 where it is 3,000."""
-MOST_SHARED = 50_000
-"""Parts, at most, of which all whom reserves leave open are left to shared rooms, however many they are.
-With 20,000, 7 statements of Adult's day (45,222 records) were refused, and now 2. With no reserves up to here
-it is 1, but fewer groups of the others are given."""
-MEASURED = 20_000
-"""Parts, at most, of which it is measured how far everybody goes where nobody is left open."""
 MOST_TABLES = 60
 """That are looked at together: a bit each."""
 
@@ -127,7 +119,7 @@ class Coverage:
             far.add(everyone, rooms.empty(len(everyone)), everyone[:0])
         reserved, reserves = list[Ints](), self._reserves()
         # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
-        while rooms.count > MOST_POOLED and len(left := far.left(need)):
+        while rooms.count > sizes.MOST_POOLED and len(left := far.left(need)):
             if not allowance.spend(len(left) * each / ENTRIES) or (some := next(reserves, None)) is None:
                 break
             far.add(left, self._paid(some, left), some.single)
@@ -142,13 +134,13 @@ class Coverage:
     def _share(self, far: Far, reserved: Sequence[Ints], need: int, allowance: Allowance, keep: bool) -> None:
         """Show what payments out of shared rooms can, of so many at a time as are looked at together."""
         left = far.left(need)
-        if (len(left) > MOST_OPEN and self.rooms.count > MOST_SHARED) or not self.ways.payments:
+        if (len(left) > sizes.MOST_OPEN and self.rooms.count > sizes.MOST_SHARED) or not self.ways.payments:
             return
-        for first in range(0, len(left), MOST_OPEN):
+        for first in range(0, len(left), sizes.MOST_OPEN):
             if allowance.over:
                 return
             pooled = Pooled(self.question_tables, self.rooms, self.toll, need, allowance)
-            pooled.show(far.among(left[first : first + MOST_OPEN]), reserved, keep)
+            pooled.show(far.among(left[first : first + sizes.MOST_OPEN]), reserved, keep)
 
     def _bases(self) -> list[_Payers]:
         """The roomy table's."""
@@ -228,7 +220,7 @@ def show(
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
     shown = showing.exactly(need, allowance, keep)
-    if shown.width < need or boxes.count > MEASURED or whom is not None or showing.soft:
+    if shown.width < need or boxes.count > sizes.MEASURED or whom is not None or showing.soft:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     wide = showing.exactly(whole, Allowance(0))

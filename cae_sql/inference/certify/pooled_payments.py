@@ -40,6 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
@@ -51,10 +52,6 @@ from cae_sql.inference.tables.roomy_table import basis_of, columns_in
 from cae_sql.inference.tables.shared_moves import Records, helpers_of, pay, spread_out
 from cae_sql.threads import in_two
 
-MOST_PARTS = 60_000
-"""Of more parts than this nobody is looked at: reserves are what serves there."""
-MOST_OPEN = 3_000
-"""Of more than this nobody is looked at: then it is not a few who are missing."""
 FEW, FEWEST = 100, 12
 ALONE = (3, 2, 6)
 """Nobody alone carries more than one part in so many of a way: what is lost with one must be made up for."""
@@ -88,7 +85,7 @@ class Pooled:
         are found serve later judgements.
         """
         left = far.left(self.need)
-        if not len(left) or len(left) > MOST_OPEN or self.rooms.count > MOST_PARTS:
+        if not len(left) or len(left) > sizes.MOST_OPEN or self.rooms.count > sizes.MOST_PAYING:
             return
         self._marks = self.question_tables.marks_of(np.arange(self.rooms.count))
         self._shares = _Shares(self.rooms, self.need, self._marks)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.facts.witnesses import Pins
@@ -21,8 +22,6 @@ from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.holding import bounds_of
 from cae_sql.threads import in_two
 
-SINGLE = 20_000
-"""From so many parts on single floats are taken, and rounded down."""
 ENOUGH = 2**60
 """Width that is more than anybody needs."""
 FINE = 10**6
@@ -90,7 +89,7 @@ class Rooms:
         insider and a record whose boxes differ draw on the same rooms."""
         self.asked = Whom(theirs, theirs) if whom is None else Whom(theirs & whom.own, theirs & whom.free)
         """Of whom something is to be shown."""
-        self.single = len(span) > SINGLE or whole > FINE
+        self.single = len(span) > sizes.SINGLE or whole > FINE
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.facts.basis import eliminate
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
@@ -30,12 +31,8 @@ from cae_sql.threads import in_two
 
 CANDIDATES = 3_000
 """Atoms among which the basic ones of a further basis are looked for, the roomiest."""
-MOST_CANDIDATES = 20_000
-"""Of more than this none are looked for."""
 AT_ONCE = 1 << 15
 """Atoms whose columns are worked out at a time."""
-SWAPPED = 2_000
-"""Fewer atoms than this are not swapped."""
 
 
 @dataclass(eq=False)
@@ -172,7 +169,7 @@ class RoomyTable:
 
     def look_for_swaps(self) -> None:
         """Look for swaps anew, where there are many atoms: where there are few they have room themselves."""
-        if self.count >= SWAPPED:
+        if self.count >= sizes.SWAPPED:
             marks = self.marks[: self.count, : self.rank]
             self.swaps = find(marks, self.boxes.low < self.boxes.high)
             self.fours = fours(self.swaps, marks)
@@ -248,7 +245,7 @@ class RoomyTable:
         self.usable = self.usable and bool(self.bases)
 
     def further(
-        self, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
+        self, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = sizes.MOST_CANDIDATES
     ) -> Basis | None:
         """A basis of atoms that are not taken, chosen for room; None where none is found."""
         found = basis_of(self.marks[: self.count, : self.rank], taken, room, candidates)
@@ -284,7 +281,10 @@ class RoomyTable:
 
 
 def basis_of(
-    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
+    marks: Columns,
+    taken: NDArray[np.bool_],
+    room: NDArray[np.number],
+    candidates: int = sizes.MOST_CANDIDATES,
 ) -> tuple[Ints, NDArray[np.float32]] | None:
     """Basic atoms, of those not taken, and the inverse of their coefficients (p, k); None without pivots of
     ±1.
