@@ -101,7 +101,7 @@ class Payers(NamedTuple):
 class Made(NamedTuple):
     """Moves that are written down, as in `Moves`; `steps` says how far each went."""
 
-    count: Ints  # (1,) how many
+    number: Ints  # (1,) how many
     whom: Whole
     starts: Ints
     steps: Ints
@@ -159,7 +159,7 @@ def _made(moves: int, entries: int) -> Made:
 @compiled()
 def _roomier(made: Made, moves: int, entries: int) -> Made:
     """The same with place for so many moves more, and for their entries."""
-    count, (high, wide) = made.count[0], (len(made.whom), len(made.parts))
+    count, (high, wide) = made.number[0], (len(made.whom), len(made.parts))
     if count + moves >= high:
         high = 2 * high + moves
     if made.starts[count] + entries > wide:
@@ -167,7 +167,7 @@ def _roomier(made: Made, moves: int, entries: int) -> Made:
     if high == len(made.whom) and wide == len(made.parts):
         return made
     return Made(
-        made.count, wider(made.whom, high), wider(made.starts, high + 1), wider(made.steps, high),
+        made.number, wider(made.whom, high), wider(made.starts, high + 1), wider(made.steps, high),
         wider(made.parts, wide), wider(made.by, wide),
     )  # fmt: skip
 
@@ -294,7 +294,7 @@ def pay(
             )
             records.looked[place] += payers.looked[0]
         records.reached[place] = max(total - worst, 0)
-    count = made.count[0]
+    count = made.number[0]
     entries = made.starts[count]
     return made.whom[:count], made.starts[: count + 1], made.parts[:entries], made.by[:entries]
 
@@ -341,7 +341,7 @@ def _spend(
         count = shorten(payers)
         step, blocks = _possible(payers, asked, count, target + worst - total)
         if step > 0:
-            first = made.starts[made.count[0]]
+            first = made.starts[made.number[0]]
             end = _written(payers, count, made)
             step = _tolled(spent, asked.now[1], made.parts, made.by, first, end, step)
             blocks = -1 if step <= 0 else blocks
@@ -354,9 +354,9 @@ def _spend(
                 if left[i] != 0:
                     payers.looked[0] += 1
                     _weigh_again(payers, asked, i)
-            number = made.count[0]
+            number = made.number[0]
             made.whom[number], made.steps[number], made.starts[number + 1] = asked.now[1], step, end
-            made.count[0] += 1
+            made.number[0] += 1
         for n in range(count):
             payers.signs[payers.used[n]] = 0
             _cost(payers, asked, payers.used[n])
@@ -371,7 +371,7 @@ def _spend(
 @compiled()
 def _written(payers: Payers, count: int, made: Made) -> int:
     """Write a move behind those that are made; where it ends."""
-    end = made.starts[made.count[0]]
+    end = int(made.starts[made.number[0]])
     for i in range(len(payers.left)):
         if payers.left[i] != 0:
             made.parts[end], made.by[end] = payers.parts[i], -payers.left[i]
@@ -403,12 +403,12 @@ def collected(
     nothing = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
     total, _ = _spend(payers, asked, nothing, column, as_int64(0), as_int64(0), target, most, made)
     load += asked.load
-    for m in range(min(len(way), made.count[0])):
+    for m in range(min(len(way), made.number[0])):
         if m > 0:
             way[m] = way[m - 1]
         for e in range(made.starts[m], made.starts[m + 1]):
             way[m, made.parts[e]] += made.steps[m] * made.by[e]
-    return total, made.count[0]
+    return total, made.number[0]
 
 
 @compiled(exact=True)
