@@ -175,7 +175,7 @@ def compile_one(module: str, name: str, *signatures: str) -> None:
 
 def types_of(module: str, signature: str) -> tuple[Any, ...]:
     """numba's types of a call. Of a named tuple a signature has the name in this module, and its fields."""
-    numba, found = numba_without_file(), []
+    numba, found = numba_without_file(), list[Any]()
     normalized, named_tuple = numba.core.sigutils.normalize_signature, numba.core.types.NamedTuple
     for name, fields, plain in re.findall(r"(\w+)\(([^)]*)\)|(\w+(?:\[[^]]*\])?)", signature):
         types, _ = normalized(f"({fields or plain},)")

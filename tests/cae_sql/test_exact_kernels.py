@@ -238,21 +238,9 @@ def over_parts(draw: Generator) -> Call:
     return kept(draw, atoms), kept_moves.Cuts(np.arange(parts, dtype=np.int32), firsts, rows, starts, both)
 
 
-def over_atoms(draw: Generator) -> Call:
-    return kept(draw, 9), np.sort(draw.integers(0, 5, 9)).astype(np.int32)
-
-
 def kept_by(draw: Generator) -> Call:
     moves = kept(draw, 8)
     return moves, signs(draw, 1, 8, 3, there=0.3).astype(np.int8), np.zeros(moves.count, np.bool_)
-
-
-def copied(draw: Generator) -> Call:
-    moves, chosen = kept(draw, 8), draw.permutation(5)[:3]
-    lengths = np.diff(moves.starts)[chosen]
-    goals = np.where(draw.random(3) < 0.7, np.concatenate([[0], np.cumsum(lengths)])[:-1], -1)
-    to = kept_moves.Moves(moves.whom[chosen], goals, *np.zeros((2, lengths.sum()), np.int32))
-    return moves, chosen, goals, to
 
 
 def joined(draw: Generator) -> Call:
@@ -272,9 +260,7 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     interior.count_entries: counted,
     interior.invert_factor: factored,
     interior.list_entries: entered,
-    kept_moves._copy: copied,
     kept_moves._kept_by: kept_by,
-    kept_moves._over_atoms: over_atoms,
     kept_moves._over_parts: over_parts,
     moves.ranges: ranged,
     presolve.narrow: narrowed,

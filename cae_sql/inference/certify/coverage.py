@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
-from cae_sql.inference.certify.pooled_payments import MOST_OPEN, Pooled
+from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Whom
 from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.query import Ints, Query
@@ -35,15 +36,6 @@ from cae_sql.threads import in_two
 
 RESERVES = 8
 """That are looked at, for those whom the bases leave open."""
-MOST_POOLED = 20_000
-"""Parts, at most, that are all left to payments out of shared rooms, which reserves would take their parts
-from: of 70 random range sums over 10,000 records 70 are given so, and 49 where it is 3,000."""
-MOST_SHARED = 50_000
-"""Parts, at most, of which all whom reserves leave open are left to shared rooms, however many they are.
-With 20,000, 7 statements of Adult's day (45,222 records) were refused, and now 2. With no reserves up to here
-it is 1, but fewer groups of the others are given."""
-MEASURED = 20_000
-"""Parts, at most, of which it is measured how far everybody goes where nobody is left open."""
 MOST_TABLES = 60
 """That are looked at together: a bit each."""
 
@@ -93,13 +85,7 @@ class Coverage:
     """The tables of one judgement, and what their rooms show. Shapes: p' parts."""
 
     def __init__(self, question_tables: QuestionTables, judged: Judged, tables: Tables) -> None:
-        """Measure the rooms.
-
-        Args:
-            question_tables: The queries.
-            judged: What is asked.
-            tables: What is shown is shown for all of them.
-        """
+        """Measure the rooms that all of the tables leave."""
         self.question_tables, self.judged, softs = question_tables, judged, question_tables.softs
         self.rooms, self.ways = Rooms(judged, tables), question_tables.roomy_table.ways
         self.soft = bool(softs)
@@ -112,13 +98,8 @@ class Coverage:
     def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
         """Widths that are shown: of everybody at once, then out of shared rooms of those who are left.
 
-        Args:
-            need: From which width on nothing more is tried.
-            allowance: What may be spent; nothing more is tried beyond it.
-            keep: Whether moves that are found may serve later judgements: not where answers are true ones.
-
-        Returns:
-            What was shown.
+        Nothing more is tried from the width on that is needed, or beyond the allowance. Moves that are found
+        may serve later judgements if `keep` says so: not where answers are true ones.
         """
         rooms, each = self.rooms, 1 + self.question_tables.roomy_table.rank
         if not self.inside:
@@ -136,7 +117,7 @@ class Coverage:
             far.add(everyone, rooms.empty(len(everyone)), everyone[:0])
         reserved, reserves = list[Ints](), self._reserves()
         # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
-        while rooms.count > MOST_POOLED and len(left := far.left(need)):
+        while rooms.count > sizes.MOST_POOLED and len(left := far.left(need)):
             if not allowance.spend(len(left) * each / ENTRIES) or (some := next(reserves, None)) is None:
                 break
             far.add(left, self._paid(some, left), some.single)
@@ -151,13 +132,13 @@ class Coverage:
     def _share(self, far: Far, reserved: Sequence[Ints], need: int, allowance: Allowance, keep: bool) -> None:
         """Show what payments out of shared rooms can, of so many at a time as are looked at together."""
         left = far.left(need)
-        if (len(left) > MOST_OPEN and self.rooms.count > MOST_SHARED) or not self.ways.payments:
+        if (len(left) > sizes.MOST_OPEN and self.rooms.count > sizes.MOST_SHARED) or not self.ways.payments:
             return
-        for first in range(0, len(left), MOST_OPEN):
+        for first in range(0, len(left), sizes.MOST_OPEN):
             if allowance.over:
                 return
             pooled = Pooled(self.question_tables, self.rooms, self.toll, need, allowance)
-            pooled.show(far.among(left[first : first + MOST_OPEN]), reserved, keep)
+            pooled.show(far.among(left[first : first + sizes.MOST_OPEN]), reserved, keep)
 
     def _bases(self) -> list[_Payers]:
         """The roomy table's."""
@@ -226,14 +207,9 @@ class _Payers(NamedTuple):
 def show(
     question_tables: QuestionTables, judged: Judged, tables: Tables, allowance: Allowance, keep: bool = False
 ) -> Shown:
-    """Who keeps the run that is asked for around every one of some tables.
+    """Who keeps the run that is asked for around every one of some tables, which agree with all answers.
 
-    Args:
-        question_tables: The queries.
-        judged: What is asked.
-        tables: Agree with past answers and the new ones.
-        allowance: What may be spent; nothing more is tried beyond it.
-        keep: See `Coverage.exactly`.
+    Nothing more is tried beyond the allowance; `keep` as in `Coverage.exactly`.
     """
     boxes, need, whom = judged.boxes, judged.need, judged.whom
     showing = Coverage(question_tables, judged, tables)
@@ -241,7 +217,7 @@ def show(
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
     shown = showing.exactly(need, allowance, keep)
-    if shown.width < need or boxes.count > MEASURED or whom is not None or showing.soft:
+    if shown.width < need or boxes.count > sizes.MEASURED or whom is not None or showing.soft:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     wide = showing.exactly(whole, Allowance(0))
@@ -253,12 +229,9 @@ def certified_runs(
 ) -> tuple[Ints, Ints]:
     """Least and greatest value, (n,) units each, of a run that each record takes.
 
-    Where no table is at hand a run is the box of an atom in no answer, else empty: low above high.
-
-    Args:
-        roomy_table: What is known.
-        held: Who is held where, so that tables keep what ranges of statistics say; None: nobody knows.
-        bounds: Ranges that are kept by a margin.
+    Where no table is at hand a run is the box of an atom in no answer, else empty: low above high. Tables
+    keep what ranges of statistics say of those who are held (None: nobody knows where), and bounds by a
+    margin.
     """
     boxes = roomy_table.boxes
     nobody = (boxes.high + 1)[boxes.atoms.labels], boxes.high[boxes.atoms.labels]

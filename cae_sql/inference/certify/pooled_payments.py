@@ -40,6 +40,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
@@ -51,10 +52,6 @@ from cae_sql.inference.tables.roomy_table import basis_of, columns_in
 from cae_sql.inference.tables.shared_moves import Records, helpers_of, pay, spread_out
 from cae_sql.threads import in_two
 
-MOST_PARTS = 60_000
-"""Of more parts than this nobody is looked at: reserves are what serves there."""
-MOST_OPEN = 3_000
-"""Of more than this nobody is looked at: then it is not a few who are missing."""
 FEW, FEWEST = 100, 12
 ALONE = (3, 2, 6)
 """Nobody alone carries more than one part in so many of a way: what is lost with one must be made up for."""
@@ -75,30 +72,20 @@ class Pooled:
     def __init__(
         self, question_tables: QuestionTables, rooms: Rooms, toll: Toll, need: int, allowance: Allowance
     ) -> None:
-        """Nothing is worked out yet.
-
-        Args:
-            question_tables: The queries.
-            rooms: Of the judgement.
-            toll: What moves may change of statistics of which ranges are known.
-            need: Width that is needed.
-            allowance: What may be spent; nothing more is tried beyond it.
-        """
+        """Nothing is worked out yet. Moves may cost the toll; width is needed from everybody."""
         self.question_tables, self.rooms, self.toll = question_tables, rooms, toll
         self.need, self.allowance = need, allowance
         self._found: list[Moves] = []
         """Moves that nobody had kept."""
 
     def show(self, far: Far, reserved: Sequence[Ints] = (), keep: bool = False) -> None:
-        """Show of those who are left what many payments together can.
+        """Show of those who are left what many payments together can; `far` is added to.
 
-        Args:
-            far: What others have shown; added to.
-            reserved: Parts of reserves by which others were shown.
-            keep: Whether the moves that are found may serve later judgements.
+        Parts of reserves by which others were shown pay nothing here. Only where `keep` says so, moves that
+        are found serve later judgements.
         """
         left = far.left(self.need)
-        if not len(left) or len(left) > MOST_OPEN or self.rooms.count > MOST_PARTS:
+        if not len(left) or len(left) > sizes.MOST_OPEN or self.rooms.count > sizes.MOST_PAYING:
             return
         self._marks = self.question_tables.marks_of(np.arange(self.rooms.count))
         self._shares = _Shares(self.rooms, self.need, self._marks)
@@ -192,14 +179,9 @@ class Pooled:
     def _spend(
         self, whom: Ints, mine: Columns, basis: _Basis, how: tuple[int, int, int], target: Ints
     ) -> Ints:
-        """(a,) how far some parts go.
+        """(a,) how far some parts, with columns (a, k), go towards their targets (a,).
 
-        Args:
-            whom: (a,) which.
-            mine: (a, k) their columns.
-            basis: Who pays.
-            how: Whether out of the insider's rooms; whether down; part that one alone may carry.
-            target: (a,) how far each shall go; no further is tried.
+        `how`: whether out of the insider's rooms, whether down, and the part that one alone may carry.
         """
         share, way, part = how
         if not target.any():

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.facts.extremes import Pins, bounds_of
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -20,8 +21,6 @@ from cae_sql.inference.tables.columns import combine
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.threads import in_two
 
-SINGLE = 20_000
-"""From so many parts on single floats are taken, and rounded down."""
 ENOUGH = 2**60
 """Width that is more than anybody needs."""
 FINE = 10**6
@@ -89,7 +88,7 @@ class Rooms:
         insider and a record whose boxes differ draw on the same rooms."""
         self.asked = Whom(theirs, theirs) if whom is None else Whom(theirs & whom.own, theirs & whom.free)
         """Of whom something is to be shown."""
-        self.single = len(span) > SINGLE or whole > FINE
+        self.single = len(span) > sizes.SINGLE or whole > FINE
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
 
@@ -171,12 +170,10 @@ class Far:
         return found
 
     def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
-        """Add who pays for some parts, and see what they have now.
+        """Add who pays for some parts (a,), ascending, and see what they have now.
 
-        Args:
-            parts: (a,) which, ascending; each earlier call had at least these.
-            ends: (4, a) of `loads`.
-            basic: A basis' basic parts: their columns are the exchange inside of them, counted already.
+        Each earlier call had at least these parts; `ends` (4, a) are those of `loads`. A basis' own basic
+        parts get nothing from it: their columns are the exchange inside of them, counted already.
         """
         rooms = self.rooms
         member = np.zeros(rooms.count, dtype=np.bool_)

@@ -63,14 +63,10 @@ def strains(
     pivots: NDArray[np.int32], signs: Ints, spaces: Ints, shown: NDArray[np.int32], ys: NDArray[np.int32],
     allowed: Ints,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """What some columns would ask of the basic atoms after each of several pivots: the mean of the worst.
+    """(c,) what some columns (a, k) would ask of the basic parts after each pivot: the mean of the worst.
 
-    Args:
-        pivots: (c, k) column of each pivot; signs: (c,) its entry in the new row, 1 or −1.
-        spaces: (c,) how far each can move.
-        shown: (a, k) columns.
-        ys: (a,) their entries in the new row.
-        allowed: (k,) how far the basic atoms can move.
+    A pivot has a column (c, k), a sign (c,), its entry in the new row, and a room (c,). `ys` (a,) are the
+    columns' entries in that row, `allowed` (k,) how far the basic parts can move.
     """
     found = np.zeros(len(pivots))
     for c in range(len(pivots)):
@@ -116,15 +112,12 @@ def loads(
     cost: NDArray[np.float64], budget: NDArray[np.float64], safety: float, first: int, last: int,
     ends: NDArray[np.floating],
 ) -> None:  # fmt: skip
-    """How far each of some parts can rise and fall before a basic atom has no room, or its toll is too high.
+    """How far some parts rise and fall before a basic part has no room, or the toll is too high: `ends` (4,
+    a).
 
-    Args:
-        scarce: (4, k + count) 1 / room of the basic atoms: down and up, then both without one record.
-        basic: (k + count,) the parts that are basic.
-        gradient: (m, p') of `cae_sql.inference.tables.margins.Toll`; also `cost`.
-        budget: (m,) what may be spent.
-        safety: Factor of what is found; below 1 where floats are single.
-        ends: (4, a) filled: rise and fall, then both without one record.
+    `scarce` (4, k + count) is 1 / room of the basic parts, down and up, then both without one record; `ends`
+    come in the same order. What is found is taken `safety` times: below 1 where floats are single.
+    `gradient`, `cost` and `budget` are those of `cae_sql.inference.tables.margins.Toll`.
     """
     rows = width + count
     buffer = np.zeros(rows, np.int32)
@@ -174,21 +167,14 @@ def combine(
     ends: NDArray[np.floating], own: Ints, share: float, slack: float, span: Ints, first: Ints, last: Ints,
     insiders: int, from_: int, to: int, out: Ints, free: NDArray[np.bool_],
 ) -> None:  # fmt: skip
-    """Widths that rooms of several bases add up to, with insiders as if one other record gave nothing.
+    """Widths `out` that rooms of several bases add up to, with insiders as if one other record gave nothing.
 
-    A record that is in a basic atom itself has no reach in that basis: its own atom's exchange stands for it.
-    So only the other's absence is missing, and from one basis.
-
-    Args:
-        ends: (m, 4, a) of each basis, as `loads` gives them.
-        own: (2, a) how far each rises and falls inside of its atom.
-        share: Part of every room that is for the record itself, the same for all: both find theirs.
-        slack: Added before rounding down: less than any fraction that rooms can leave.
-        span: (a,) width of each box; `first` and `last`: where in it a record may be.
-        insiders: 0 or 1.
-        from_: First column looked at; `to`: the one after the last.
-        out: (a,) filled: width of the record's own run.
-        free: (a,) filled: whether, as an insider, it may have any value while another has all of that run.
+    A record that is in a basic atom itself has no reach in that basis: its own atom's exchange, `own` (2, a),
+    stands for it. So only the other's absence is missing, and from one basis. `ends` (m, 4, a) are those of
+    `loads`, `share` is the part of every room that is for the record itself; `slack`, added before rounding
+    down, is less than any fraction that rooms can leave. A record is `first` ... `last` above the least value
+    of its box, of width `span`. `free`: whether, as an insider, it may have any value while another has all
+    of its run.
     """
     for c in range(from_, to):
         far = np.zeros((2, 2), np.int64)  # for whom, in which direction
@@ -236,18 +222,12 @@ def relax(
     still: NDArray[np.bool_], down: Ints, up: Ints, off: Ints, scale: NDArray[np.float64], least: Ints,
     most: Ints, moved: Ints, steps: int, enough: int, farthest: int, seed: int,
 ) -> None:  # fmt: skip
-    """Bring basic atoms nearer to where they should be, by random steps of the others; every sum is kept.
+    """Bring basic parts nearer to where they should be, by random steps of the others; every sum is kept.
 
-    Args:
-        still: (p',) parts that are not moved: the basic ones above all.
-        down: (p',) how far each part can still fall; changed in place. Also `up`.
-        off: (k + count,) how far each basic atom's total is above its goal; changed in place.
-        scale: (k + count,) the weight of that, squared.
-        least: (k + count,) the least that is allowed of `off`. Also `most`.
-        moved: (p',) changes so far; changed in place.
-        steps: Parts tried, at most.
-        enough: From so many on it ends as soon as everything is within what is allowed.
-        farthest: Longest step.
+    `still` parts, above all the basic ones, are not moved; the others can fall `down` and rise `up`, and have
+    `moved` by so much. `off` says how far each basic part is above its goal, of which `scale` weighs the
+    square, and between what it may be. So many steps are tried, none longer than `farthest`; from `enough` on
+    it ends as soon as everything is within what is allowed.
     """
     np.random.seed(seed)
     rows = width + count

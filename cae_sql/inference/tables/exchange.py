@@ -7,7 +7,6 @@ a basis.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.extremes import Bounds as Bounds
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.swaps import Opposed
 
 SPARE = 1
 """Exchange may take 1 / 2**SPARE of a part's room: the rest is left for the records' own moves."""
@@ -61,23 +59,12 @@ class Rooms:
 class Exchange:
     """What may be exchanged for some new sums. Shapes: g sums, p' parts."""
 
-    def __init__(
-        self,
-        rows: NDArray[np.int32],
-        parents: Ints,
-        unseen: NDArray[np.bool_],
-        opposed: Callable[[int], Opposed | None],
-    ) -> None:
-        """Take note; what may be exchanged is looked for when it is first needed, and once.
+    def __init__(self, rows: NDArray[np.int32], parents: Ints, unseen: NDArray[np.bool_]) -> None:
+        """What may be exchanged for new sums (g, p') is looked for when it is first needed, and once.
 
-        Args:
-            rows: (g, p') coefficients of the new sums.
-            parents: (p',) the atom that each part is of.
-            unseen: (p,) atoms in no earlier sum.
-            opposed: Looks for swaps that change one of the new sums and no other, past or new.
+        `parents` (p',) are the parts' atoms, `unseen` (p,) the atoms in no earlier sum.
         """
         self._rows, self.parents, self.unseen = rows, parents, unseen
-        self._look, self._opposed = opposed, dict[int, Opposed | None]()
         self._pairs: dict[int, tuple[Ints, Ints]] = {}
         self._free: dict[int, Ints] = {}
         self._summed: dict[int, tuple[Ints, Ints]] = {}
@@ -126,33 +113,7 @@ class Exchange:
             by = way * row[inside] * taken
             changes += [(inside, by), (outside, -by)]
             left -= int(taken.sum())
-        if left:
-            swapped = self._swapped(number, way * left, changes, rooms)
-            return None if swapped is None else changes + swapped
-        return changes
-
-    def _swapped(
-        self, number: int, goal: int, changes: list[tuple[Ints, Ints]], rooms: Rooms
-    ) -> list[tuple[Ints, Ints]] | None:
-        """The same by swaps between parts of different atoms, of those that are not changed yet."""
-        if number not in self._opposed:
-            self._opposed[number] = self._look(number)
-        found = self._opposed[number]
-        if found is None:
-            return None
-        still = np.ones(len(self.parents), dtype=np.bool_)
-        for parts, by in changes:
-            still[parts[by != 0]] = False
-        rise, fall = (found.up, found.down) if goal > 0 else (found.down, found.up)
-        able = np.minimum(
-            np.minimum(rooms.up(rise[0]), rooms.up(rise[1])),
-            np.minimum(rooms.down(fall[0]), rooms.down(fall[1])),
-        )
-        able = np.where(still[rise[0]] & still[rise[1]] & still[fall[0]] & still[fall[1]], able, 0)
-        taken = _shared(abs(goal), np.maximum(able, 0))
-        if int(taken.sum()) < abs(goal):
-            return None
-        return [(rise[0], taken), (rise[1], taken), (fall[0], -taken), (fall[1], -taken)]
+        return None if left else changes
 
     def _unseen(self, others: NDArray[np.int32]) -> NDArray[np.bool_]:
         """(p',) parts in no earlier sum and in none of some others."""

@@ -61,16 +61,11 @@ class Moves(NamedTuple):
         """Some of them, in the order given, which is by part."""
         lengths = np.diff(self.starts)[places]
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
-        found = Moves(self.whom[places], starts, *np.empty((2, starts[-1]), np.int32))
-        _copy(self, places, starts[:-1], found)
-        return found
+        entries = np.arange(starts[-1]) + np.repeat(self.starts[places] - starts[:-1], lengths)
+        return Moves(self.whom[places], starts, self.parts[entries], self.by[entries])
 
     def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
-        """(m,) whether no sum changes: added up in whole numbers.
-
-        Args:
-            marks: (p, k) coefficients of all sums.
-        """
+        """(m,) whether no sum, of coefficients (p, k), changes: added up in whole numbers."""
         found = np.empty(self.count, dtype=np.bool_)
         _kept_by(self, marks, found)
         return found
@@ -79,17 +74,28 @@ class Moves(NamedTuple):
         """The same over the atoms that the parts are of; without those that ask the atom itself to pay."""
         if len(parents) == 0 or parents.max() == len(parents) - 1:
             return self  # nothing was cut
-        found = Moves(*_over_atoms(self, parents.astype(np.int32)))
-        return found.taken(np.argsort(found.whom, kind="stable"))
+        of, mine, atoms = (
+            np.repeat(np.arange(self.count), np.diff(self.starts)),
+            parents[self.whom],
+            parents[self.parts],
+        )
+        itself = np.bincount(of[atoms == mine[of]], minlength=self.count) > 0
+        # what parts of one atom gain in a move is added up, in the order in which they first come
+        _, first, place = np.unique(of * len(parents) + atoms, return_index=True, return_inverse=True)
+        by = np.bincount(place, self.by, len(first)).astype(np.int32)
+        order = np.argsort(first)
+        entries, by = first[order][by[order] != 0], by[order][by[order] != 0]
+        starts = np.searchsorted(of[entries], np.arange(self.count + 1))
+        found = Moves(mine.astype(np.int32), starts, atoms[entries].astype(np.int32), by)
+        well = np.flatnonzero(~itself)
+        return found.taken(well[np.argsort(mine[well], kind="stable")])
 
     def over_parts(self, parents: Ints, room: Ints, rows: Whole, pairs: Sequence[tuple[Ints, Ints]]) -> Moves:
-        """The same over parts of the atoms, those with which new sums are kept or can be made to be.
+        """The same over parts of the atoms (p',), those with which new sums (g, p') are kept or can be made
+        to be.
 
-        Args:
-            parents: (p',) the atom that each part is of.
-            room: (p',) how far each part can move: the roomier pay first.
-            rows: (g, p') coefficients of the new sums.
-            pairs: For each new sum parts of one atom, one in it and one outside, that agree in all others.
+        The roomier parts pay first. Pairs are, for each new sum, parts of one atom, one in it and one
+        outside, that agree in all others.
         """
         if not self.count:
             return self
@@ -116,18 +122,11 @@ def joined(those: Sequence[Moves]) -> Moves:
     if len(those) <= 1:
         return those[0] if those else NO_MOVES
     lengths = np.concatenate([np.diff(each.starts) for each in those])
-    whom = np.concatenate([each.whom for each in those])
+    whom, parts, by = (np.concatenate([each[field] for each in those]) for field in (0, 2, 3))
     order = np.argsort(whom, kind="stable")
     ordered = whom[order]
     order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < MOST_EACH]
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths[order])])
-    goals = np.full(len(whom), -1, dtype=np.int64)
-    goals[order] = starts[:-1]
-    found = Moves(whom[order], starts, *np.empty((2, starts[-1]), np.int32))
-    ends = np.cumsum([each.count for each in those])
-    for each, end in zip(those, ends, strict=True):
-        _copy(each, np.arange(each.count), goals[end - each.count : end], found)
-    return found
+    return Moves(whom, np.append(0, np.cumsum(lengths)), parts, by).taken(order)
 
 
 class Cuts(NamedTuple):
@@ -148,17 +147,6 @@ def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
 
 
 @compiled(exact=True)
-def _copy(moves: Moves, places: Ints, goals: Ints, to: Moves) -> None:
-    """Copy the entries of some moves to where they begin then; those of −1 are left out."""
-    for n in range(len(places)):
-        first = moves.starts[places[n]]
-        if goals[n] >= 0:
-            for e in range(moves.starts[places[n] + 1] - first):
-                to.parts[goals[n] + e] = moves.parts[first + e]
-                to.by[goals[n] + e] = moves.by[first + e]
-
-
-@compiled(exact=True)
 def _kept_by(moves: Moves, marks: Columns, found: NDArray[np.bool_]) -> None:
     """`Moves.kept_by`: each sum is the record's own coefficient and what those who pay add."""
     change = np.zeros(marks.shape[1], np.int64)
@@ -173,27 +161,6 @@ def _kept_by(moves: Moves, marks: Columns, found: NDArray[np.bool_]) -> None:
         for k in range(len(change)):
             well = well and change[k] == 0
         found[m] = well
-
-
-@compiled(exact=True)
-def _over_atoms(moves: Moves, parents: Whole) -> tuple[Whole, Ints, Whole, Whole]:
-    """`Moves.over_atoms`, in the order of the moves: a sort takes a second to compile."""
-    count, parts = len(moves.whom), moves.parts
-    their, where = np.empty(count, np.int32), np.zeros(count + 1, np.int64)
-    atoms, gains = np.empty(len(parts), np.int32), np.empty(len(parts), np.int32)
-    made = 0
-    for m in range(count):
-        first = end = where[made]
-        mine, itself = parents[moves.whom[m]], False
-        for e in range(moves.starts[m], moves.starts[m + 1]):
-            atom = parents[parts[e]]
-            itself = itself or atom == mine
-            end = _added(atoms, gains, first, end, atom, as_int64(moves.by[e]))
-        if not itself:
-            their[made] = mine
-            made += 1
-            where[made] = end
-    return their[:made], where[: made + 1], atoms[: where[made]], gains[: where[made]]
 
 
 @compiled()

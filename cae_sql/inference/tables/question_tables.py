@@ -23,7 +23,6 @@ from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
-from cae_sql.inference.tables.swaps import Opposed, opposed
 from cae_sql.threads import in_two
 
 LOOKED_AT = 16
@@ -84,7 +83,7 @@ class QuestionTables:
         self._moves: Moves | None = None
         self._bounds = bounds
         self._extend()
-        self.exchange = Exchange(self._rows, self.parents, roomy_table.unseen, self._opposed)
+        self.exchange = Exchange(self._rows, self.parents, roomy_table.unseen)
 
     @property
     def current(self) -> bool:
@@ -427,10 +426,6 @@ class QuestionTables:
             found += moved
             found[basic] = aim + off
         return None
-
-    def _opposed(self, number: int) -> Opposed | None:
-        swaps, marks = self.roomy_table.swaps, self.roomy_table.marks[:, : self.roomy_table.rank]
-        return None if swaps is None else opposed(swaps, marks, self.parents, self._rows, number)
 
     @cached_property
     def ground(self) -> Ground:

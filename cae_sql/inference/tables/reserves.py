@@ -86,11 +86,7 @@ class Reserves:
     def scarce(self, down: Ints, up: Ints, left: tuple[Ints, Ints], insiders: int) -> NDArray[np.float64]:
         """(4, k) 1 / room of the reserves: down and up without one swap, then both without one more.
 
-        Args:
-            down: (p',) how far each part can fall.
-            up: (p',) how far it can rise.
-            left: The same of a part one of whose records gives nothing.
-            insiders: 0 or 1.
+        `left` is the room of a part (p',) one of whose records gives nothing.
         """
         rooms, alone = np.zeros((4, len(self.inverse))), self._alone
         for way, (own, other, rest) in enumerate(((down, up, left[0]), (up, down, left[1]))):
@@ -124,13 +120,8 @@ class Reserves:
     def reach(
         self, ground: Ground, scarce: NDArray[np.floating], parts: Ints, safety: float
     ) -> NDArray[np.floating]:
-        """(4, a) how far some parts can rise and fall, as `cae_sql.inference.tables.columns.loads`.
-
-        Args:
-            ground: Over which they were chosen.
-            scarce: Of `scarce`.
-            parts: (a,) which.
-            safety: Factor of what is found.
+        """(4, a) how far some parts can rise and fall, `safety` times, as
+        `cae_sql.inference.tables.columns.loads`.
         """
         ends = np.zeros((4, len(parts)), dtype=scarce.dtype)
         helped = self.aside.any(axis=1)
@@ -210,13 +201,7 @@ class _Kinds:
 
 
 def choose(swaps: Swaps, ground: Ground, used: NDArray[np.bool_]) -> Reserves | None:
-    """Reserves for all sums, past and new; None where none are found.
-
-    Args:
-        swaps: Of the roomy table.
-        ground: Atoms, parts and sums.
-        used: (p',) parts that pay elsewhere.
-    """
+    """Reserves for all sums, past and new, of parts not used elsewhere; None where none are found."""
     able = (ground.room > 0) & ~used
     kinds = _Kinds.of(swaps, ground, able)
     if not len(kinds.gain):

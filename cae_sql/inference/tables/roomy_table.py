@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.facts.basis import eliminate
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
@@ -30,12 +31,8 @@ from cae_sql.threads import in_two
 
 CANDIDATES = 3_000
 """Atoms among which the basic ones of a further basis are looked for, the roomiest."""
-MOST_CANDIDATES = 20_000
-"""Of more than this none are looked for."""
 AT_ONCE = 1 << 15
 """Atoms whose columns are worked out at a time."""
-SWAPPED = 2_000
-"""Fewer atoms than this are not swapped."""
 
 
 @dataclass(eq=False)
@@ -172,7 +169,7 @@ class RoomyTable:
 
     def look_for_swaps(self) -> None:
         """Look for swaps anew, where there are many atoms: where there are few they have room themselves."""
-        if self.count >= SWAPPED:
+        if self.count >= sizes.SWAPPED:
             marks = self.marks[: self.count, : self.rank]
             self.swaps = find(marks, self.boxes.low < self.boxes.high)
             self.fours = fours(self.swaps, marks)
@@ -214,16 +211,11 @@ class RoomyTable:
         pendings: list[Pending | None],
         moves: Moves = NO_MOVES,
     ) -> None:
-        """Take in answers.
+        """Take in answers: rows (g, p') of new independent sums with their values, in a finer partition.
 
-        Args:
-            boxes: The finer partition with its boxes and extremes.
-            parents: (p',) the atom that each part was of; the first p are their own.
-            totals: (p',) a table that agrees with everything.
-            rows: (g, p') coefficients of the new independent sums.
-            values: (g) their right-hand sides.
-            pendings: What they do to each basis; a basis without is dropped.
-            moves: Of the parts; they keep the new sums too.
+        `parents` (p',) are the atoms that the parts were of, the first p their own; the totals (p',) agree
+        with everything. A basis for which nothing is pending is dropped; moves are of the parts, and keep the
+        new sums too.
         """
         self.version += 1
         before, count, width = len(self.totals), len(parents), self.rank
@@ -253,7 +245,7 @@ class RoomyTable:
         self.usable = self.usable and bool(self.bases)
 
     def further(
-        self, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
+        self, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = sizes.MOST_CANDIDATES
     ) -> Basis | None:
         """A basis of atoms that are not taken, chosen for room; None where none is found."""
         found = basis_of(self.marks[: self.count, : self.rank], taken, room, candidates)
@@ -265,11 +257,10 @@ class RoomyTable:
     def columns(
         self, inverses: Sequence[NDArray[np.float32]], spare: Sequence[Columns] = ()
     ) -> list[Columns | None]:
-        """The columns of all atoms in terms of some bases; None for a basis where some are too large.
+        """The columns of all atoms in terms of some bases, given by inverses; None for one with too large
+        entries.
 
-        Args:
-            inverses: Of the coefficients of the basic atoms, one for each basis.
-            spare: Memory that nobody needs any more: new memory takes as long as the columns do.
+        `spare` is memory that nobody needs any more: new memory takes as long as the columns do.
         """
         places = [each for each in spare if each.shape[0] >= self.count and each.shape[1] >= self.rank]
         return [
@@ -290,15 +281,15 @@ class RoomyTable:
 
 
 def basis_of(
-    marks: Columns, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = MOST_CANDIDATES
+    marks: Columns,
+    taken: NDArray[np.bool_],
+    room: NDArray[np.number],
+    candidates: int = sizes.MOST_CANDIDATES,
 ) -> tuple[Ints, NDArray[np.float32]] | None:
-    """Basic atoms among the roomiest, and the inverse of their columns; None where no pivots of ±1 are found.
+    """Basic atoms, of those not taken, and the inverse of their coefficients (p, k); None without pivots of
+    ±1.
 
-    Args:
-        marks: (p, k) coefficients.
-        taken: (p,) atoms not to be used.
-        room: (p,) how far each can move, or how well it would serve.
-        candidates: Of more than so many none are looked for.
+    They are looked for among the roomiest, and no further than among so many candidates.
     """
     rank = marks.shape[1]
     free = np.flatnonzero(~taken)

@@ -43,13 +43,9 @@ Singles = NDArray[np.float32]
 
 
 def helpers_of(marks: Columns, able: Ints, room: Ints, enough: int) -> Ints:
-    """Parts that may help: few, or the roomiest of everybody and of each sum.
+    """Of some parts (a,) those that may help: few, or the roomiest (a,) of everybody and of each sum (p', k).
 
-    Args:
-        marks: (p', k) coefficients.
-        able: (a,) the parts among which they are.
-        room: (a,) how far each can move.
-        enough: How far those of one sum shall be able to move together, if there are so many.
+    Those of one sum shall be able to move as far as is enough together, if there are so many.
     """
     if len(able) <= HELPERS:
         return able
@@ -105,7 +101,7 @@ class Payers(NamedTuple):
 class Made(NamedTuple):
     """Moves that are written down, as in `Moves`; `steps` says how far each went."""
 
-    count: Ints  # (1,) how many
+    number: Ints  # (1,) how many
     whom: Whole
     starts: Ints
     steps: Ints
@@ -163,7 +159,7 @@ def _made(moves: int, entries: int) -> Made:
 @compiled()
 def _roomier(made: Made, moves: int, entries: int) -> Made:
     """The same with place for so many moves more, and for their entries."""
-    count, (high, wide) = made.count[0], (len(made.whom), len(made.parts))
+    count, (high, wide) = made.number[0], (len(made.whom), len(made.parts))
     if count + moves >= high:
         high = 2 * high + moves
     if made.starts[count] + entries > wide:
@@ -171,7 +167,7 @@ def _roomier(made: Made, moves: int, entries: int) -> Made:
     if high == len(made.whom) and wide == len(made.parts):
         return made
     return Made(
-        made.count, wider(made.whom, high), wider(made.starts, high + 1), wider(made.steps, high),
+        made.number, wider(made.whom, high), wider(made.starts, high + 1), wider(made.steps, high),
         wider(made.parts, wide), wider(made.by, wide),
     )  # fmt: skip
 
@@ -250,21 +246,13 @@ def pay(
     records: Records, theirs: Columns, parts: Ints, room: Ints, kept: Ints, moves: Moves, toll: Toll,
     part: int, start: int, end: int,
 ) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
-    """How far records start..end rise, by moves out of shared rooms, whoever else is left out.
+    """How far records start..end rise, by kept moves and by those that are looked for; the latter, as
+    `Moves`.
 
-    Args:
-        records: Theirs.
-        theirs: (k, h) columns of the helpers.
-        parts: (k + h,) the basic parts, then the helpers; none: kept moves are all there is.
-        room: (2, p') what each part may lose and gain.
-        kept: (2, p') the same where one of its records does not.
-        moves: Kept ones.
-        toll: What one record's moves to one side may cost in all.
-        part: Nobody alone carries more than one part in so many.
-        start: The first; `end`: the one after the last.
-
-    Returns:
-        The moves that were not among those kept, as `Moves`.
+    The parts that pay are k basic ones and h helpers, with columns `theirs` (k, h); where there are none,
+    kept moves are all there is. Each may lose and gain its room (2, p'), and `kept` where one of its records
+    does not. The toll is what one record's moves may cost in all. Nobody alone carries more than one part in
+    so many.
     """
     size, many = theirs.shape
     asked, made = _asked(room, kept), _made(1024, 16384)
@@ -306,7 +294,7 @@ def pay(
             )
             records.looked[place] += payers.looked[0]
         records.reached[place] = max(total - worst, 0)
-    count = made.count[0]
+    count = made.number[0]
     entries = made.starts[count]
     return made.whom[:count], made.starts[: count + 1], made.parts[:entries], made.by[:entries]
 
@@ -339,18 +327,10 @@ def _spend(
     payers: Payers, asked: Asked, spent: Toll, column: NDArray[np.signedinteger], total: int, worst: int,
     target: int, most: int, made: Made,
 ) -> tuple[int, int]:  # fmt: skip
-    """Look for moves and make them: steps in all, and those that are lost with somebody.
+    """Look for moves and make them, so many at most: steps in all, and those that are lost with somebody.
 
-    Args:
-        payers: Who pay, weighed.
-        asked: What they have been asked; changed.
-        spent: What is left of what moves may cost; changed.
-        column: (k,) what the basic parts lose for a step.
-        total: Steps so far.
-        worst: Of which so many are lost with somebody.
-        target: How far it shall go without those.
-        most: Moves that are tried.
-        made: Added to.
+    `column` (k,) is what the basic parts lose for a step. There were so many steps before; without those that
+    are lost they shall come to the target. What is asked, spent and made is added to.
     """
     size, tries, left = len(payers.left), 0, payers.left
     for _ in range(most):
@@ -361,7 +341,7 @@ def _spend(
         count = shorten(payers)
         step, blocks = _possible(payers, asked, count, target + worst - total)
         if step > 0:
-            first = made.starts[made.count[0]]
+            first = made.starts[made.number[0]]
             end = _written(payers, count, made)
             step = _tolled(spent, asked.now[1], made.parts, made.by, first, end, step)
             blocks = -1 if step <= 0 else blocks
@@ -374,9 +354,9 @@ def _spend(
                 if left[i] != 0:
                     payers.looked[0] += 1
                     _weigh_again(payers, asked, i)
-            number = made.count[0]
+            number = made.number[0]
             made.whom[number], made.steps[number], made.starts[number + 1] = asked.now[1], step, end
-            made.count[0] += 1
+            made.number[0] += 1
         for n in range(count):
             payers.signs[payers.used[n]] = 0
             _cost(payers, asked, payers.used[n])
@@ -391,7 +371,7 @@ def _spend(
 @compiled()
 def _written(payers: Payers, count: int, made: Made) -> int:
     """Write a move behind those that are made; where it ends."""
-    end = made.starts[made.count[0]]
+    end = int(made.starts[made.number[0]])
     for i in range(len(payers.left)):
         if payers.left[i] != 0:
             made.parts[end], made.by[end] = payers.parts[i], -payers.left[i]
@@ -410,20 +390,11 @@ def _written(payers: Payers, count: int, made: Made) -> int:
 def collected(
     column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, way: Ints, looked: Ints
 ) -> tuple[int, int]:
-    """How far a change goes, by moves out of shared rooms; what they take is added to `load`.
+    """How far a change goes, by moves out of shared rooms, and by how many of these.
 
-    Args:
-        column: (k,) what the basic parts lose for a unit of it.
-        theirs: (k, h) columns of the helpers.
-        free: (2, k + h) what each who pays may lose and gain; changed.
-        target: How far it shall go; no further is tried.
-        most: Moves that are tried.
-        load: (2, k + h) what they lose and gain.
-        way: (w, k + h) what each has gained after so many of the moves that are made; filled.
-        looked: (1,) how often all helpers were looked at; added to.
-
-    Returns:
-        How far, and by how many moves: those beyond w are not in `way`.
+    `column` (k,) is what the basic parts lose for a unit of it, `free` (2, k + h) what each who pays may lose
+    and gain: it is changed, and what they lose and gain added to `load`. `way` (w, k + h) becomes what each
+    has gained after each of the first w moves.
     """
     size, many = theirs.shape
     payers, asked = _payers(np.arange(size + many), theirs, looked), _around(free)
@@ -432,25 +403,20 @@ def collected(
     nothing = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
     total, _ = _spend(payers, asked, nothing, column, as_int64(0), as_int64(0), target, most, made)
     load += asked.load
-    for m in range(min(len(way), made.count[0])):
+    for m in range(min(len(way), made.number[0])):
         if m > 0:
             way[m] = way[m - 1]
         for e in range(made.starts[m], made.starts[m + 1]):
             way[m, made.parts[e]] += made.steps[m] * made.by[e]
-    return total, made.count[0]
+    return total, made.number[0]
 
 
 @compiled(exact=True)
 def mended(change: Ints, theirs: Columns, free: Ints, by: Ints, most: int, looked: Ints) -> bool:
-    """Whether basic parts find room for a change that they must make, by helpers.
+    """Whether basic parts find room for a change (k,) that they must make, by helpers.
 
-    Args:
-        change: (k,) by how much the basic parts must fall; changed to how much they do.
-        theirs: (k, h) columns of the helpers.
-        free: (2, k + h) what each may lose and gain; changed.
-        by: (h,) how much each helper gains; filled.
-        most: How often helpers are looked for.
-        looked: (1,) how often all helpers were looked at; added to.
+    It is how much they must fall, and is changed to how much they do. `free` (2, k + h) is changed; `by` (h,)
+    becomes how much each helper gains. Helpers are looked for so often at most.
     """
     size, many = theirs.shape
     payers, asked = _payers(np.arange(size + many), theirs, looked), _around(free)

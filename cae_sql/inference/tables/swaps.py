@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
-from cae_sql.compiled import compiled
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
 
@@ -66,12 +65,9 @@ class Swaps:
         return replace(self, names=np.append(self.names, np.uint64(0)))
 
     def carried(self, parents: Ints, rows: NDArray[np.int32], first: int) -> Swaps:
-        """The same after new sums; an atom's number is that of one of its parts.
+        """The same over parts (p',) after new sums (g, p'), the first of them number `first`.
 
-        Args:
-            parents: (p',) the atom that each part was of; the first p are their own.
-            rows: (g, p') coefficients of the new sums.
-            first: The number of the first of these.
+        An atom's number is that of one of its parts.
         """
         return Swaps(self.gain, self.give, named(self.names[parents], rows, first), self.rank)
 
@@ -91,12 +87,7 @@ def named(names: Names, rows: NDArray[np.signedinteger], first: int) -> Names:
 
 
 def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
-    """Look for swaps between atoms that can move.
-
-    Args:
-        marks: (p, k) coefficients of the atoms in the sums.
-        able: (p,) which atoms can move at all.
-    """
+    """Look for swaps between atoms that are able to move, with coefficients (p, k) in the sums."""
     rank = marks.shape[1]
     names = named(np.zeros(len(marks), dtype=np.uint64), marks.T, 0)
     gain, give = _near(marks, np.flatnonzero(able))
@@ -107,11 +98,8 @@ def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
 
 
 def fours(swaps: Swaps, marks: Columns) -> Ints:
-    """(q, 4) swaps of one difference, done against each other: +1, −1, +1, −1 keeps every sum, exactly.
-
-    Args:
-        swaps: Between atoms.
-        marks: (p, k) coefficients of the atoms in the sums.
+    """(q, 4) swaps of one difference, done against each other: +1, −1, +1, −1 keeps every sum (p, k),
+    exactly.
     """
     names, turned = canonical(swaps.names[swaps.gain] - swaps.names[swaps.give])
     gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
@@ -137,84 +125,6 @@ def kept_by(those: Ints, marks: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
         gains, gives = (marks[some[:, a]].astype(np.int32) + marks[some[:, b]] for a, b in ((0, 2), (1, 3)))
         found.append((gains == gives).all(axis=1))
     return np.concatenate(found)
-
-
-@dataclass(frozen=True, eq=False)
-class Opposed:
-    """Two swaps of one difference, done against each other: they change one new sum and no other."""
-
-    up: tuple[Ints, Ints]
-    """(m,) each: parts that rise with the sum ..."""
-    down: tuple[Ints, Ints]
-    """... and parts that fall, by as much each. No part is in two of the m."""
-
-
-def opposed(swaps: Swaps, marks: Columns, parents: Ints, rows: NDArray[np.int32], number: int) -> Opposed:
-    """Swaps that a new sum tells apart and nothing else does.
-
-    Args:
-        swaps: Of the roomy table.
-        marks: (p, k) coefficients of the atoms in past sums.
-        parents: (p',) the atom that each part is of.
-        rows: (g, p') coefficients of the new sums.
-        number: Which of these shall change.
-    """
-    rank, row = marks.shape[1], rows[number]
-    others = np.delete(rows, number, axis=0)
-    names = named(swaps.names[parents], others, rank)
-    difference, turned = canonical(names[swaps.gain] - names[swaps.give])
-    gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
-    cut = row[gain] - row[give]
-    order = np.lexsort((cut, difference))
-    one, two = _against(order, difference, cut, gain, give, np.ones(len(parents), dtype=np.bool_))
-    rises = cut[one] > 0
-    up = np.where(rises, gain[one], give[one]), np.where(rises, give[two], gain[two])
-    down = np.where(rises, give[one], gain[one]), np.where(rises, gain[two], give[two])
-    # names may be equal by chance: whole numbers say so
-    kept = np.ones(len(one), dtype=np.bool_)
-    for coefficients, of in ((marks, parents), (others.T, np.arange(len(parents)))):
-        rising, falling = (
-            coefficients[of[each[0]]].astype(np.int16) + coefficients[of[each[1]]] for each in (up, down)
-        )
-        kept &= (rising == falling).all(axis=1)
-    return Opposed((up[0][kept], up[1][kept]), (down[0][kept], down[1][kept]))
-
-
-@compiled()
-def _against(
-    order: Ints, difference: Names, cut: NDArray[np.int32], gain: Ints, give: Ints, free: NDArray[np.bool_]
-) -> tuple[Ints, Ints]:
-    """Pairs of swaps of one difference, the new sum by 1 different in the first and not at all in the second.
-
-    `order` sorts by difference, then by `cut`: in each run −1 comes before 0 before 1.
-    """
-    one, two = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
-    count, start = 0, 0
-    while start < len(order):
-        end = start
-        while end < len(order) and difference[order[end]] == difference[order[start]]:
-            end += 1
-        plain, last = start, end
-        while plain < end and cut[order[plain]] < 0:
-            plain += 1
-        last = plain
-        while last < end and cut[order[last]] == 0:
-            last += 1
-        for place in range(start, end):
-            swap = order[place]
-            if abs(cut[swap]) != 1 or not (free[gain[swap]] and free[give[swap]]):
-                continue
-            while plain < last:
-                other = order[plain]
-                plain += 1
-                a, b, c, d = gain[swap], give[swap], gain[other], give[other]
-                if free[c] and free[d] and a != c and a != d and b != c and b != d:
-                    free[a] = free[b] = free[c] = free[d] = False
-                    one[count], two[count] = swap, other
-                    count += 1
-                    break
-        start = end
-    return one[:count], two[:count]
 
 
 def _kept(difference: Names) -> Ints:

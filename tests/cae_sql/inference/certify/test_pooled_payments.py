@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from cae_sql.errors import OutOfTime
+from cae_sql.inference import sizes
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify import coverage, pooled_payments
+from cae_sql.inference.certify import pooled_payments
 from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.rooms import Far, Rooms
@@ -200,7 +201,7 @@ def test_shared_rooms_show_those_whom_bases_leave_open(monkeypatch: pytest.Monke
 
 def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     told, looked_at, show = nearly_all_alone(0), list[int](), Pooled.show
-    monkeypatch.setattr(coverage, "MOST_OPEN", 40)
+    monkeypatch.setattr(sizes, "MOST_OPEN", 40)
 
     def noted(self: Pooled, far: Far, reserved: Sequence[Ints] = (), keep: bool = False) -> None:
         looked_at.append(len(far.left(5)))
@@ -212,12 +213,12 @@ def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytes
     assert max(looked_at) <= 40
     # also where there are so many parts that reserves come first
     looked_at.clear()
-    monkeypatch.setattr(coverage, "MOST_POOLED", 0)
+    monkeypatch.setattr(sizes, "MOST_POOLED", 0)
     assert judged(told, 5, 1)
     assert max(looked_at) <= 40
     # and where there are too many for shared rooms to serve all whom these leave open, nobody is looked at
     looked_at.clear()
-    monkeypatch.setattr(coverage, "MOST_SHARED", 0)
+    monkeypatch.setattr(sizes, "MOST_SHARED", 0)
     assert not judged(told, 5, 1)
     assert not looked_at
 
@@ -225,7 +226,7 @@ def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytes
 @pytest.mark.slow
 @pytest.mark.usefixtures("pooled_alone")
 def test_who_are_shown_one_at_a_time_keep_a_run_in_all_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coverage, "MOST_OPEN", 1)
+    monkeypatch.setattr(sizes, "MOST_OPEN", 1)
     safe, found = breaches(range(rounds(100)), 1)
     assert not found
     assert safe >= 1

@@ -10,11 +10,11 @@ import pytest
 
 from cae_sql import AnsweredSystem
 from cae_sql.errors import OutOfTime
+from cae_sql.inference import sizes
 from cae_sql.inference import system as systems
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables import pool as crowd_module
-from cae_sql.inference.tables import roomy_table as center_module
 from cae_sql.inference.tables.mixing import along
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
@@ -226,7 +226,7 @@ def test_worlds_are_told_apart_by_moves_of_four_and_agree_with_every_answer_as_a
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Six by six by six cells of one person each, sums by two columns; every world begins as a copy."""
-    monkeypatch.setattr(center_module, "SWAPPED", 1)
+    monkeypatch.setattr(sizes, "SWAPPED", 1)
     monkeypatch.setattr(crowd_module, "STEPS", 0)
     cells = np.array(list(product(range(6), repeat=3)))
     told = Told(np.random.default_rng(2).integers(3, 8, len(cells)), 10)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from cae_sql.inference import sizes
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import coverage
 from cae_sql.inference.certify.coverage import Coverage, Shown
@@ -17,7 +18,6 @@ from cae_sql.inference.certify.pooled_payments import Pooled
 from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables import reserves
-from cae_sql.inference.tables import roomy_table as roomy_tables
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
@@ -33,8 +33,8 @@ NOBODY = np.zeros(0, dtype=np.int64)
 
 @pytest.fixture(autouse=True)
 def swaps_in_small_systems_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roomy_tables, "SWAPPED", 0)
-    monkeypatch.setattr(coverage, "MOST_POOLED", 0)
+    monkeypatch.setattr(sizes, "SWAPPED", 0)
+    monkeypatch.setattr(sizes, "MOST_POOLED", 0)
     monkeypatch.setattr(reserves, "AMPLE", 2)
     monkeypatch.setattr(reserves, "POOR", 0.2)
 

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from cae_sql.inference import sizes
 from cae_sql.inference.certify.learned import advance
-from cae_sql.inference.tables import roomy_table as roomy_tables
 from cae_sql.inference.tables.question_tables import QuestionTables
-from cae_sql.inference.tables.swaps import FARTHEST, Opposed, Swaps, named, opposed
+from cae_sql.inference.tables.swaps import FARTHEST, named
 from tests.cae_sql.inference.families import grid_at_random
-from tests.cae_sql.inference.told import Ints, Told
+from tests.cae_sql.inference.told import Told
 
 
 @pytest.fixture(autouse=True)
 def swaps_in_small_systems_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(roomy_tables, "SWAPPED", 0)
+    monkeypatch.setattr(sizes, "SWAPPED", 0)
 
 
 def tables_of_questions(seed: int, count: int) -> Iterator[tuple[Told, QuestionTables, int]]:
@@ -70,33 +70,3 @@ def test_names_that_were_carried_over_answers_are_those_of_all_sums() -> None:
         assert (after.gain == before.gain).all()
         carried += 1
     assert carried > 20
-
-
-def effect(question_tables: QuestionTables, found: Opposed) -> Ints:
-    """(m, k + g) what each two do to all sums."""
-    marks = question_tables.marks_of(np.arange(question_tables.boxes.count)).astype(np.int64)
-    up, down = found.up, found.down
-    changed: Ints = marks[up[0]] + marks[up[1]] - marks[down[0]] - marks[down[1]]
-    return changed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("names", ["true", "equal by chance"])
-def test_two_swaps_against_each_other_change_one_new_sum_by_one_and_no_other(names: str) -> None:
-    rng, looked_at, lost = np.random.default_rng(3), 0, 0
-    for _, question_tables, _ in tables_of_questions(3, 80):
-        roomy_table, swaps = question_tables.roomy_table, question_tables.roomy_table.swaps
-        assert swaps is not None
-        if names != "true":
-            chance = rng.integers(0, 3, len(swaps.names)).astype(np.uint64)
-            swaps = Swaps(swaps.gain, swaps.give, chance, swaps.rank)
-        marks = roomy_table.marks[:, : roomy_table.rank]
-        for number in range(len(question_tables.rows)):
-            found = opposed(swaps, marks, question_tables.parents, question_tables.rows, number)
-            parts = np.concatenate([*found.up, *found.down])
-            assert len(np.unique(parts)) == len(parts)
-            changed = effect(question_tables, found)
-            assert (changed[:, roomy_table.rank + number] == 1).all()
-            assert not np.delete(changed, roomy_table.rank + number, axis=1).any()
-            looked_at, lost = looked_at + len(found.up[0]), lost + (not len(found.up[0]))
-    assert looked_at > (50 if names == "true" else 5)
