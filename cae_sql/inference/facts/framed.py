@@ -28,15 +28,7 @@ class Framed:
     def __init__(
         self, size: int, top: int, answers: Sequence[Answer], numbers: Sequence[int], record: int
     ) -> None:
-        """State them.
-
-        Args:
-            size: Number of records.
-            top: Greatest value, in units.
-            answers: All answers.
-            numbers: Which of them.
-            record: The record; nobody else is in its atom.
-        """
+        """State those of some numbers; nobody else is in the record's atom."""
         self.record, self.numbers = record, frozenset(numbers)
         self._top = top
         inside = np.zeros(size, dtype=np.bool_)
@@ -85,12 +77,8 @@ class Framed:
     def each_moves(self, truth: Ints, numbers: Sequence[int]) -> bool:
         """Whether without any one of some sums the record can have another real value, near to a true table.
 
-        Where each sum can be changed alone by moving records that have room, none can be spared: that is what
-        an inverse shows for all of them at once. False where it is not seen so.
-
-        Args:
-            truth: (n,) the true values in units.
-            numbers: Sums that add up to the record.
+        The sums add up to the record. Where each can be changed alone by moving records that have room, none
+        can be spared: that is what an inverse shows for all of them at once. False where it is not seen so.
         """
         if any(number not in self._rows for number in numbers):
             return False

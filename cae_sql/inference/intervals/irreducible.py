@@ -123,13 +123,9 @@ class Claims:
     def by_equation(
         self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
     ) -> Proved | None:
-        """A certificate from sums that are known to add up to the record; None where one might be spared.
+        """A certificate from terms (sum's number, weight) known to add up to the record's value.
 
-        Args:
-            record: The record.
-            value: Its value, in units.
-            terms: Number and weight of each sum: Σ weight · sum is the record alone.
-            truth: (n,) the true values in units.
+        None where one might be spared, as far as is seen near to the true table.
         """
         numbers = sorted(number for number, _ in terms)
         if not self._framed(numbers, record).each_moves(truth, numbers):
