@@ -94,16 +94,13 @@ class Prover:
         gone = so_far.fixed.copy()
         gone[[each for each, number in so_far.alone.items() if gone[each] and number >= since]] = False
         self._without(gone)
-        found = self._by_few(record, state, since) if reals else None
-        if found is None:
-            numbers = self._near(record, since, FEW)
-            if reals:
-                found = self._by_reals(numbers, record, state)
-            else:
-                # what came later may make it plainer
-                later = self._near(record, len(so_far.answers), FEW)
-                found = self._rounded(numbers, record, state) or self._rounded(later, record, state)
-            found = found or self._by_integers(numbers, record, state)
+        if reals:
+            found = self._by_few(record, state, since)
+        else:
+            # what came later may make it plainer
+            near = (self._near(record, count, FEW) for count in (since, len(so_far.answers)))
+            found = next(filter(None, (self._rounded(numbers, record, state) for numbers in near)), None)
+        found = found or self._by_integers(self._near(record, since, FEW), record, state)
         return None if found is None else self._with_rows(found, gone)
 
     def _without(self, gone: NDArray[np.bool_]) -> None:
@@ -172,19 +169,15 @@ class Prover:
     def _by_few(self, record: int, state: int, since: int) -> Proved | None:
         """Among the smallest answers that bear on the record: what few prove may be less, and is enough."""
         told = [number for number in self._standing.support_of(record) if number in self._used]
-        near = (self._near(record, since, most) for most in NEAR)
+        near = (self._near(record, since, most) for most in (*NEAR, FEW))
         tried: list[int] = []
         for numbers in chain([told] if told else [], near):
             if numbers == tried:
                 continue  # there are no more of them
             tried = numbers
-            if not self._digits(numbers):
-                ends = self._claims.interval(numbers, record)
-                if state_by_reals(*ends, self._state) >= state:
-                    used = self._claims.support(numbers, record)
-                    return self._claims.by_reals(used, record, *ends) or self._claims.by_reals(
-                        numbers, record, *ends
-                    )
+            found = self._by_reals(numbers, record, state)
+            if found is not None:
+                return found
         return None
 
     def _state(self, values: Ints) -> int:
@@ -226,7 +219,7 @@ class Prover:
         if self._digits(numbers):
             return None
         ends = claims.interval(numbers, record)
-        if state == EXACT and ends[0] != ends[1]:
+        if state_by_reals(*ends, self._state) < state:
             return None
         used = claims.support(numbers, record)
         return claims.by_reals(used, record, *ends) or claims.by_reals(numbers, record, *ends)

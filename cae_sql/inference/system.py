@@ -35,8 +35,8 @@ from cae_sql.inference.intervals.bounds import (
     Exact,
     Progress,
     Solved,
-    Totals,
     intervals,
+    of_records,
 )
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
 from cae_sql.inference.intervals.fixed_point import scale_of, solved
@@ -333,7 +333,7 @@ class AnsweredSystem:
         system = self._system()
         known, rows = system.known, np.arange(len(system.known.matrix))
         ends = from_single_sums(known, np.arange(known.count), rows, system.sums)
-        least, most = Totals(*ends, [{}, {}]).of_records(known)
+        least, most = of_records(known, *ends)
         labels = known.atoms.labels[: self.size]
         return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
 

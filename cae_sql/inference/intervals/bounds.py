@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,66 +77,37 @@ def intervals(
     """
     known = system.known
     wanted = np.ones(known.count, dtype=np.bool_) if wanted is None else wanted
-    totals = Totals.start(known)
+    low, high = ((known.sizes * end).astype(object) for end in (known.low, known.high))
     labels = known.components
     order = np.argsort(labels, kind="stable")
     done = 0
-    for atoms in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+    for part in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
 
         def told(settled: int, before: int = done) -> None:
             if progress is not None:
                 progress(before + settled, known.count)
 
+        atoms = np.sort(part)
         if wanted[atoms].any():
-            _component(system, np.sort(atoms), wanted, totals, told)
+            programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
+            if len(atoms) > LARGE:
+                system.programs[int(atoms[0])] = programs
+            if len(programs.rows) or programs.extremes:
+                programs.fill(wanted, low, high, told)
         done += len(atoms)
         told(len(atoms))
-    return totals.of_records(known)
+    return of_records(known, low, high)
 
 
-@dataclass
-class Totals:
-    """Exact bounds of the atoms' totals, filled component by component."""
+def of_records(known: Knowledge, low: NDArray[Any], high: NDArray[Any]) -> tuple[list[Exact], list[Exact]]:
+    """Ends of a record of each atom, (p,) each, where the atoms' totals are between two values.
 
-    low: Ints
-    high: Ints
-    fractions: list[dict[int, Fraction]]
-    """Where a least, a greatest total is no whole number."""
-
-    @classmethod
-    def start(cls, known: Knowledge) -> Totals:
-        """What the boxes say."""
-        return cls(known.sizes * known.low, known.sizes * known.high, [{}, {}])
-
-    def put(self, atom: int, side: int, value: Exact) -> None:
-        """The least (side 0) or the greatest (1) total of an atom."""
-        if value == int(value):
-            (self.low, self.high)[side][atom] = int(value)
-        else:
-            self.fractions[side][atom] = Fraction(value)
-
-    def of_records(self, known: Knowledge) -> tuple[list[Exact], list[Exact]]:
-        """m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l)."""
-        rest = known.sizes - 1
-        least: list[Exact] = np.maximum(known.low, self.low - rest * known.high).tolist()
-        most: list[Exact] = np.minimum(known.high, self.high - rest * known.low).tolist()
-        for atom, total in self.fractions[0].items():
-            least[atom] = max(Fraction(int(known.low[atom])), total - int(rest[atom] * known.high[atom]))
-        for atom, total in self.fractions[1].items():
-            most[atom] = min(Fraction(int(known.high[atom])), total - int(rest[atom] * known.low[atom]))
-        return least, most
-
-
-def _component(
-    system: Solved, atoms: Ints, wanted: NDArray[np.bool_], totals: Totals, told: Callable[[int], None]
-) -> None:
-    known = system.known
-    if not known.matrix[:, atoms].any() and not any(np.isin(e.atoms[0], atoms) for e in known.extremes):
-        return
-    programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
-    if len(atoms) > LARGE:
-        system.programs[int(atoms[0])] = programs
-    programs.fill(wanted, totals, told)
+    m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l).
+    """
+    rest = known.sizes - 1
+    least = np.maximum(known.low, low - rest * known.high)
+    most = np.minimum(known.high, high - rest * known.low)
+    return least.tolist(), most.tolist()
 
 
 class ByPrograms:
@@ -208,18 +180,19 @@ class ByPrograms:
     def fill(
         self,
         wanted: NDArray[np.bool_],
-        totals: Totals,
+        least: NDArray[Any],
+        most: NDArray[Any],
         told: Callable[[int], None],
     ) -> None:
         """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
 
         Args:
             wanted: (p,) which.
-            totals: Filled in.
+            least: (p,) least total of each atom, exact; filled in.
+            most: (p,) greatest.
             told: Told how many are done.
         """
-        low, high = self.outer
-        totals.low[self.atoms], totals.high[self.atoms] = low, high
+        least[self.atoms], most[self.atoms] = self.outer
         asked = np.flatnonzero(wanted[self.atoms])
         left = self._not_reached(asked)
         if not self.interior_points and self.solve({}).status == "infeasible":
@@ -230,7 +203,8 @@ class ByPrograms:
             column = int(asked[place])
             for side in np.flatnonzero(left[:, place]).tolist():
                 if not self.seen(column, side):
-                    totals.put(int(self.atoms[column]), side, self.extreme(column, (1, -1)[side]))
+                    value = self.extreme(column, (1, -1)[side])
+                    (least, most)[side][self.atoms[column]] = int(value) if value == int(value) else value
 
     def _not_reached(self, asked: Ints) -> NDArray[np.bool_]:
         """(2, asked) which ends of these columns no interior point reaches; all where there is none."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from cae_sql.inference.facts.query import Answer, Grid
 from cae_sql.inference.intervals.bounds import OneByOne, Solved, intervals
-from cae_sql.inference.intervals.irreducible import spared
+from cae_sql.inference.intervals.irreducible import rows_of, spared
 
 Side = Literal["lower", "upper"]
 
@@ -109,22 +109,9 @@ def _multipliers(
     found = OneByOne(system).proof_of(int(system.known.atoms.labels[record]), 1 if side == "lower" else -1)
     if found is None:
         return None
-    numbers = _rows_of(system, answers, kept)
+    numbers = rows_of(system.known, {number: answers[number] for number in kept})
     terms = [
         (numbers[row], weight * answers[numbers[row]].factor)
         for row, weight in zip(found.rows, found.weights, strict=True)
     ]
     return sorted(terms), found.bound
-
-
-def _rows_of(system: Solved, answers: list[Answer], kept: list[int]) -> dict[int, int]:
-    """Which answer each independent row of the system is."""
-    numbers: dict[int, int] = {}
-    sums = [number for number in kept if answers[number].kind == "sum"]
-    for row in range(len(system.known.matrix)):
-        for number in sums:
-            line = system.known.atoms.row(answers[number])
-            if number not in numbers.values() and (line == system.known.matrix[row]).all():
-                numbers[row] = number
-                break
-    return numbers

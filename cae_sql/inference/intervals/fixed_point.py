@@ -37,16 +37,9 @@ def solved(
     atoms: Atoms | None = None,
     lumps: Ints = NO_LUMPS,
 ) -> Solved:
-    """The system of some answers alone.
+    """The system of some answers alone, in units of 1 / scale (`scale_of`).
 
-    Args:
-        size: Number of records.
-        grid: Of the values.
-        answers: All answers.
-        numbers: Which of them count.
-        scale: As `scale_of` says.
-        atoms: The partition that these answers make, where it is known.
-        lumps: For how many records each lump stands.
+    The partition that they make may be given where it is known; lumps say for how many records each stands.
 
     Raises:
         InconsistentAnswers: a sum contradicts others, or boxes are empty.

@@ -10,7 +10,7 @@ Source: `mathematics.md`, 2 (certificates).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -21,10 +21,11 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.constraints import constraints, is_world
-from cae_sql.inference.facts.framed import Framed
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer, Ints
+from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
 from cae_sql.inference.solver import Program
 
@@ -39,6 +40,8 @@ STEPS = 10**9
 so."""
 A_LOOK, BY_ANSWER = 10**5, 10**4
 """Steps that it takes at least to see whether a claim holds, and more by answer."""
+SINGULAR = 1e-7
+"""An inverse that is so far from one counts as none."""
 NODES = 20_000
 """Search nodes after which it is not known whether there is another table."""
 
@@ -76,38 +79,94 @@ class Proved:
     """False where work was used up before every answer had been tried."""
 
 
+class _Framed:
+    """Some answers over the m records in them, in one partition that serves every part of them."""
+
+    def __init__(
+        self, size: int, top: int, answers: Sequence[Answer], numbers: Sequence[int], record: int
+    ) -> None:
+        """State those of some numbers; nobody else is in the record's atom."""
+        self.record, self.numbers, self._top = record, frozenset(numbers), top
+        inside = np.zeros(size, dtype=np.bool_)
+        inside[record] = True
+        for number in numbers:
+            inside[answers[number].members] = True
+        self.everybody: Ints = np.flatnonzero(inside)
+        """(m,) the records, ascending."""
+        place = np.cumsum(inside) - 1
+        self._answers = {
+            number: replace(answers[number], members=place[answers[number].members]) for number in numbers
+        }
+        self.atoms = Atoms(len(self.everybody))
+        self.atoms.refine(Query(kind="sum", members=place[[record]]))
+        for answer in self._answers.values():
+            self.atoms.refine(answer)
+        self.atom = int(self.atoms.labels[place[record]])
+        """The record's."""
+
+    def stated(self, numbers: Sequence[int]) -> tuple[Knowledge, Ints]:
+        """Some of the answers: what they amount to, and the independent sums' right-hand sides."""
+        chosen = [self._answers[number] for number in numbers]
+        return Knowledge.of(len(self.everybody), self._top, chosen, atoms=self.atoms)
+
+    def row_numbers(self, known: Knowledge, numbers: Sequence[int]) -> list[int]:
+        """Which of these answers each row is."""
+        return rows_of(known, {number: self._answers[number] for number in numbers})
+
+    def each_moves(self, truth: Ints, numbers: Sequence[int]) -> bool:
+        """Whether without any one of some sums the record can have another real value, near to a true table.
+
+        The sums add up to the record. Where each can be changed alone by moving records that have room, none
+        can be spared: that is what an inverse shows for all of them at once. False where it is not seen so.
+        """
+        answers = [self._answers[number] for number in numbers]
+        if any(answer.kind != "sum" for answer in answers):
+            return False
+        matrix = coefficients_of(self.atoms, answers).astype(np.float64)
+        totals = np.bincount(self.atoms.labels, truth[self.everybody], self.atoms.count)
+        room = np.minimum(totals, self.atoms.sizes * self._top - totals)
+        room[self.atom] = 1.0  # to one side at least
+        scaled = matrix * np.minimum(room, self._top) ** 2
+        try:
+            moves = np.linalg.solve(scaled @ matrix.T, scaled)
+        except np.linalg.LinAlgError:
+            return False
+        apart = np.abs(moves @ matrix.T - np.eye(len(numbers))).max()
+        return bool(apart < SINGULAR and (np.abs(moves[:, self.atom]) > SINGULAR).all())
+
+
 class Claims:
     """Certificates over one system of answers."""
 
     def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
         """Take the answers, in units; they agree with a table on the grid 0 … top."""
         self._size, self._top, self._answers = size, top, answers
-        self._last: Framed | None = None
+        self._last: _Framed | None = None
 
-    def _framed(self, numbers: Sequence[int], record: int) -> Framed:
+    def _framed(self, numbers: Sequence[int], record: int) -> _Framed:
         """These answers over the records in them, or not many more answers that were framed before."""
         last = self._last
         fits = last is not None and last.record == record and len(last.numbers) <= 2 * len(numbers) + FEW
         if last is None or not fits or not last.numbers.issuperset(numbers):
-            last = self._last = Framed(self._size, self._top, self._answers, numbers, record)
+            last = self._last = _Framed(self._size, self._top, self._answers, numbers, record)
         return last
 
     # --- by reals
 
     def interval(self, numbers: Sequence[int], record: int) -> tuple[Exact, Exact]:
         """The interval that multipliers prove, in units; its ends need not lie on the grid."""
-        system, atom, _ = self._solved(numbers, record)
+        system, atom = self._solved(numbers, record)
         return OneByOne(system).interval(atom)
 
-    def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int, list[int]]:
-        """The sums among some answers, the record's atom, and which answer each row is."""
+    def _solved(self, numbers: Sequence[int], record: int) -> tuple[Solved, int]:
+        """The sums among some answers, and the record's atom."""
         framed = self._framed(numbers, record)
-        known, sums, row_numbers = framed.stated(numbers)
-        return Solved(replace(known, extremes=()), sums), framed.atom, row_numbers
+        known, sums = framed.stated(numbers)
+        return Solved(replace(known, extremes=()), sums), framed.atom
 
     def _hold(self, numbers: Sequence[int], record: int, reached: Reached) -> bool:
         """Whether multipliers prove both ends: where one fails, the other is not asked for."""
-        system, atom, _ = self._solved(numbers, record)
+        system, atom = self._solved(numbers, record)
         programs = OneByOne(system)
         at_once = reached(*programs.interval(atom, ()))
         return all(at_once[side] or reached(*programs.interval(atom, (side,)))[side] for side in (0, 1))
@@ -123,13 +182,9 @@ class Claims:
     def by_equation(
         self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
     ) -> Proved | None:
-        """A certificate from sums that are known to add up to the record; None where one might be spared.
+        """A certificate from terms (sum's number, weight) known to add up to the record's value.
 
-        Args:
-            record: The record.
-            value: Its value, in units.
-            terms: Number and weight of each sum: Σ weight · sum is the record alone.
-            truth: (n,) the true values in units.
+        None where one might be spared, as far as is seen near to the true table.
         """
         numbers = sorted(number for number, _ in terms)
         if not self._framed(numbers, record).each_moves(truth, numbers):
@@ -194,7 +249,8 @@ class Claims:
 
     def _ends(self, numbers: Sequence[int], record: int) -> list[End | None]:
         """The proof of either end; None where the program was not solved."""
-        system, atom, row_numbers = self._solved(numbers, record)
+        system, atom = self._solved(numbers, record)
+        row_numbers = self._framed(numbers, record).row_numbers(system.known, numbers)
         found = list[End | None]()
         for sign in (1, -1):
             # a program for each: where duals have a choice, the other end would sway it
@@ -246,7 +302,7 @@ class Claims:
     ) -> Ints | None:
         """A table (n,) that agrees with the chosen answers and has one of the other values; None: none."""
         framed = self._framed(chosen, record)
-        known, sums, _ = framed.stated(chosen)
+        known, sums = framed.stated(chosen)
         atom = framed.atom
         matrix, row_low, row_high, lower, upper = constraints(known, np.arange(known.count), sums)
         whole = np.ones(matrix.shape[1], dtype=np.bool_)
@@ -282,6 +338,15 @@ class Claims:
             if rest:
                 made[members[full]] = low + rest
         return made
+
+
+def rows_of(known: Knowledge, answers: Mapping[int, Answer]) -> list[int]:
+    """Which of some answers, by number, each row of the matrix is."""
+    lines = dict[bytes, int]()
+    for number, answer in answers.items():
+        if answer.kind == "sum":
+            lines.setdefault(known.atoms.row(answer).tobytes(), number)
+    return [lines[row.astype(np.int64).tobytes()] for row in known.matrix]
 
 
 def _ranges(allowed: Sequence[int], top: int) -> list[tuple[int, int]]:

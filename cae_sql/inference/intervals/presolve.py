@@ -20,13 +20,9 @@ LARGEST = 2.0**62
 
 
 def from_single_sums(known: Knowledge, atoms: Ints, rows: Ints, sums: Ints) -> tuple[Ints, Ints]:
-    """Between which whole numbers the totals of some atoms lie, by each of some sums alone, passed on.
+    """Between which whole numbers the totals (c,) of some atoms lie, by each of some sums alone, passed on.
 
-    Args:
-        known: The answers.
-        atoms: (c,) atoms, all that these sums are over.
-        rows: (r,) which sums.
-        sums: (k,) right-hand sides of all sums.
+    The sums are over no other atoms; `sums` has the right-hand sides (k,) of all.
 
     Raises:
         InconsistentAnswers: a sum is out of reach.

@@ -35,14 +35,7 @@ class Priced:
     """
 
     def __init__(self, matrix: scipy.sparse.csc_array, inside: Floats, lower: Floats, upper: Floats) -> None:
-        """State the program.
-
-        Args:
-            matrix: (k, p) coefficients.
-            inside: (p,) a point that agrees with the equations, between the bounds.
-            lower: (p,) least values.
-            upper: (p,) greatest values.
-        """
+        """State the program: (k, p) coefficients, and (p,) a point inside the bounds that agrees."""
         self.matrix, self.inside = matrix, inside
         self.down, self.up = np.maximum(inside - lower, 0.0), np.maximum(upper - inside, 0.0)
         # the solver's tolerances are absolute

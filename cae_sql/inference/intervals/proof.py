@@ -125,12 +125,7 @@ class Proof:
 
 
 def solved_exactly(square: list[list[int]], right: list[int]) -> list[Fraction]:
-    """The solution of whole-numbered equations, by elimination without fractions; empty where there is none.
-
-    Args:
-        square: (n, n) coefficients.
-        right: (n,) right-hand sides.
-    """
+    """The solution of n whole-numbered equations, eliminated without fractions; empty where there is none."""
     rows = [[*line, end] for line, end in zip(square, right, strict=True)]
     count, last = len(rows), 1
     for place in range(count):

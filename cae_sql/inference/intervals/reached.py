@@ -93,15 +93,7 @@ class InteriorPoint:
 def interior_points(
     known: Knowledge, atoms: Ints, matrix: scipy.sparse.csc_array, sums: Floats, records: Records
 ) -> Iterator[InteriorPoint]:
-    """Points inside for a component; none where none is found.
-
-    Args:
-        known: The answers.
-        atoms: (c,) all atoms of the component, ascending.
-        matrix: (r, c) its sums.
-        sums: (r,) their right-hand sides.
-        records: Boxes of its records.
-    """
+    """Points inside for a component of c atoms (ascending) and r sums; none where none is found."""
     place = np.full(known.count, -1, dtype=np.int64)
     place[atoms] = np.arange(len(atoms))
     extremes = []

@@ -29,14 +29,9 @@ BACK_CELLS = 1_000_000
 
 
 def assess(so_far: LocatedSoFar, allowance: Allowance | None = None, whole: bool = False) -> None:
-    """Find who is located now.
+    """Find who is located now, with `STEPS` for programs by default; what is found out goes to the standing.
 
-    Large systems are looked at now and then, unless all are asked for.
-
-    Args:
-        so_far: What is known; what is found out goes there.
-        allowance: For integer programs, `STEPS` by default.
-        whole: Whether everybody is looked at.
+    Large systems are looked at now and then, unless the whole is asked for.
     """
     before, now = so_far.before, len(so_far.answers)
     so_far.before = now

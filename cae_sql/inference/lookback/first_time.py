@@ -25,15 +25,7 @@ Judge = Callable[[Exact, Exact], int]
 
 
 def nearest(answers: Sequence[Answer], usable: Iterable[int], record: int, most: int, size: int) -> list[int]:
-    """So many answers that bear on a record: tied to it by few steps, smallest first.
-
-    Args:
-        answers: All answers.
-        usable: Numbers of those that may be taken.
-        record: The record.
-        most: How many at most.
-        size: Number of records.
-    """
+    """So many usable answers, at most, that bear on a record: tied to it by few steps, smallest first."""
     order = sorted(usable, key=lambda number: len(answers[number].members))
     if len(order) <= most:
         return sorted(order)
@@ -61,13 +53,7 @@ class FirstTime:
     ) -> int:
         """How many answers it took until a record's state by linear programs was at least this.
 
-        Args:
-            record: The record.
-            state: The state that it has with `now` answers.
-            judge: The state that an interval means.
-            before: Answers with which it was not so.
-            now: Answers with which it is.
-            support: Answers that prove it, where some are known.
+        It was not so with `before` answers, and is with `now`; `support` proves it, where that is known.
         """
         now = min(now, self.by_few(record, state, judge, before, now, support))
         # the last answer of a short proof is nearly always the one that made it so: asked first

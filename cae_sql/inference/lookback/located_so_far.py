@@ -177,50 +177,43 @@ class LocatedSoFar:
         return kept
 
     def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
-        there = [(place, self._reduced(queries[place])) for place in new]
-        fresh = [(place, query) for place, query in there if query is not None]
-        if not fresh:
-            return []
-        answers = [self._answered(query, values[place]) for place, query in fresh]
-        by_others = [
-            self._by_fixed(queries[place], answer) for answer, (place, _) in zip(answers, fresh, strict=True)
-        ]
-        kept = self._stated.take(answers, by_others)
-        for each in kept:
-            place = fresh[each][0]
+        fresh = self._over_others([queries[place] for place in new], [values[place] for place in new])
+        kept = []
+        for each in self._stated.take([answer for _, answer, _ in fresh], [by for _, _, by in fresh]):
+            place = new[fresh[each][0]]
             if queries[place].kind == "sum":
                 self.row_answers.append(len(self.answers))
             self._append(queries[place], values[place])
-            self._note(narrow(answers[each], self.least, self.most), {len(self.answers) - 1})
+            self._note(narrow(fresh[each][1], self.least, self.most), {len(self.answers) - 1})
+            kept.append(place)
         if kept:
             self._note_settled()
-        return [fresh[each][0] for each in kept]
+        return kept
 
     def _append(self, query: Query, value: int) -> None:
         if len(query.members) == 1:
             self.alone.setdefault(int(query.members[0]), len(self.answers))
         self.answers.append(query.answered(value))
 
-    def _answered(self, query: Query, value: int) -> Answer:
-        """A reduced query with its answer; an extreme's is that of the whole query."""
-        return query.answered(int(query.of(self.truth)) if query.kind == "sum" else value)
+    def _over_others(self, queries: Sequence[Query], values: Sequence[int]) -> list[tuple[int, Answer, bool]]:
+        """Answers over those who are not fixed: its place, the answer, and whether who is fixed attains it.
 
-    def _by_fixed(self, asked: Query, answer: Answer) -> bool:
-        """Whether somebody who is fixed attains an extreme."""
-        if answer.kind == "sum" or len(asked.members) == len(answer.members):
-            return False
-        gone = asked.members[self.fixed[asked.members]]
-        return bool((self.truth[gone] == int(answer.value)).any())
-
-    def _reduced(self, query: Query) -> Query | None:
-        """A query over those that are not fixed; None where nobody is left."""
-        left = ~self.fixed[query.members]
-        if left.all():
-            return query
-        if not left.any():
-            return None
-        weights = None if query.coefficients is None else query.coefficients[left]
-        return Query(kind=query.kind, members=query.members[left], coefficients=weights)
+        A sum is that of the others; an extreme is that of the whole query.
+        """
+        found = []
+        for place, (query, value) in enumerate(zip(queries, values, strict=True)):
+            left = ~self.fixed[query.members]
+            if not left.any():
+                continue
+            others, gone = query, query.members[~left]
+            if len(gone):
+                weights = None if query.coefficients is None else query.coefficients[left]
+                others = Query(kind=query.kind, members=query.members[left], coefficients=weights)
+            if query.kind == "sum":
+                found.append((place, others.answered(int(others.of(self.truth))), False))
+            else:
+                found.append((place, others.answered(value), bool((self.truth[gone] == value).any())))
+        return found
 
     def _fix(self, queries: Sequence[Query], values: Sequence[int], places: Sequence[int]) -> list[int]:
         """Take out records whose values are given, so that thousands of them cost nothing."""
@@ -246,15 +239,9 @@ class LocatedSoFar:
         self._stated, self.row_answers = Stated(len(self.truth), self.top), []
         if self.fixed.any():
             self._stated.set_apart(np.flatnonzero(self.fixed))
-        reduced = [(number, self._reduced(answer)) for number, answer in enumerate(self.answers)]
-        there = [(number, query) for number, query in reduced if query is not None]
-        stated = [self._answered(query, int(self.answers[number].value)) for number, query in there]
-        by_others = [
-            self._by_fixed(self.answers[number], answer)
-            for (number, _), answer in zip(there, stated, strict=True)
-        ]
-        for place in self._stated.take(stated, by_others):
-            if stated[place].kind == "sum":
+        there = self._over_others(self.answers, [int(answer.value) for answer in self.answers])
+        for place in self._stated.take([answer for _, answer, _ in there], [by for _, _, by in there]):
+            if there[place][1].kind == "sum":
                 self.row_answers.append(there[place][0])
 
     # --- what each answer shows at once
