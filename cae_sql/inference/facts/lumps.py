@@ -33,15 +33,10 @@ have the cell's least and greatest value in place of somebody who went into a lu
 
 
 def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
-    """How the records of one cell stand in a system.
+    """How many of the records of one cell stand by themselves, and (m,) how many each lump stands for.
 
-    Args:
-        count: How many there are.
-        kept: How many stand by themselves where there are more; up to twice as many, so that the lumps are
-            few.
-
-    Returns:
-        How many stand by themselves, and (m,) how many each lump stands for.
+    From twice `kept` on there are lumps; then `kept` records, or up to twice as many, stand by themselves, so
+    that the lumps are few.
 
     Raises:
         InvalidInput: fewer than none, or fewer kept than `FEWEST`.
@@ -80,12 +75,7 @@ class Named:
     """Which records answers treat as a lump: those may have its extremes in its place."""
 
     def __init__(self, size: int, lumps: Ints) -> None:
-        """Before any answer all are treated alike.
-
-        Args:
-            size: Number of records.
-            lumps: For how many records each lump stands.
-        """
+        """So many records and lumps, which before any answer are all treated alike."""
         self._size, self._lumps = size, lumps
         self._forget()
 
@@ -99,11 +89,8 @@ class Named:
     def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
         """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it.
 
-        By names that are drawn at random: where two are alike by chance, of 2^64, it may be mistaken.
-
-        Args:
-            answers: Those that were given; more of them the next time cost no more than what is new.
-            queries: What is asked besides.
+        By names that are drawn at random: where two are alike by chance, of 2^64, it may be mistaken. More
+        answers the next time cost no more than what is new.
         """
         if self._answers != list(answers[: len(self._answers)]):
             self._forget()
@@ -153,10 +140,7 @@ class Named:
 def weight(query: Query, size: int, lumps: Ints) -> tuple[int, int]:
     """The positive and the negative coefficients of a sum added up, each lump's once for every record in it.
 
-    Args:
-        query: A sum.
-        size: Number of records that stand by themselves.
-        lumps: For how many records each lump stands; whoever comes behind them counts once.
+    `size` records stand by themselves; lumps follow; whoever comes behind them counts once.
     """
     signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
     first, last = np.searchsorted(query.members, [size, size + len(lumps)])
