@@ -18,13 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.query import Ints, Name, Query
 
 NO_LUMPS: Ints = np.zeros(0, dtype=np.int64)
 FEWEST = 4
@@ -83,8 +82,8 @@ class Named:
         self._answers: list[Query] = []
         self._names = np.zeros(self._size + len(self._lumps), dtype=np.uint64)
         self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
-        self._said: dict[bytes, bool] = {}
-        """By a digest of what is asked besides; a gate asks several times on the way to one verdict."""
+        self._said: tuple[list[Name], bool] | None = None
+        """Of what was asked besides the last time; a gate asks several times on the way to one verdict."""
 
     def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
         """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it.
@@ -96,16 +95,11 @@ class Named:
             self._forget()
         for answer in answers[len(self._answers) :]:
             self._take(answer)
-            self._said.clear()
-        digest = blake2b(digest_size=16)
-        for query in queries:
-            kind, members, further = query.name
-            for part in (kind.encode(), members, further):
-                digest.update(len(part).to_bytes(8, "little") + part)
-        asked = digest.digest()
-        if asked not in self._said:
-            self._said[asked] = self._fit_with(queries)
-        return self._said[asked]
+            self._said = None
+        asked = [query.name for query in queries]
+        if self._said is None or self._said[0] != asked:
+            self._said = asked, self._fit_with(queries)
+        return self._said[1]
 
     def _fit_with(self, queries: Sequence[Query]) -> bool:
         if not queries:
