@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations
 
 import numpy as np
 import scipy
@@ -257,27 +257,12 @@ def hulls(points: Ints, of: Callable[[Ints], Ints]) -> tuple[Ints, Floats]:
     Returns:
         (b − 1, g) how long each piece is, 0 for none, and its slope; ascending in slope.
     """
-    values, count = of(points), len(points)
-    if count == 2:
-        length = np.diff(points, axis=0)
-        return length, np.diff(values, axis=0) / np.maximum(length, 1)
-    # groups with the same points and values have the same hull
-    kinds, which = np.unique(np.vstack([points, values]).T, axis=0, return_inverse=True)
-    lengths = np.zeros((count - 1, len(kinds)), dtype=np.int64)
-    slopes = np.zeros((count - 1, len(kinds)))
-    for number, kind in enumerate(kinds):
-        corners = list[tuple[int, int]]()
-        for x, y in zip(kind[:count].tolist(), kind[count:].tolist(), strict=True):
-            if corners and corners[-1][0] == x:
-                continue
-            while len(corners) > 1:
-                (a, first), (b, middle) = corners[-2:]
-                if (middle - first) * (x - a) < (y - first) * (b - a):
-                    break
-                corners.pop()  # it lies on or above the line from the one before it to this one
-            corners.append((x, y))
-        for place, (one, two) in enumerate(pairwise(corners)):
-            lengths[place, number] = two[0] - one[0]
-            slopes[place, number] = (two[1] - one[1]) / (two[0] - one[0])
-    which = which.reshape(-1)
-    return lengths[:, which], slopes[:, which]
+    values = of(points).astype(np.float64)
+    lower = values.copy()
+    for first, last in combinations(range(len(points)), 2):
+        rise = (values[last] - values[first]) / np.maximum(points[last] - points[first], 1)
+        between = slice(first, last + 1)
+        line = values[first] + rise * (points[between] - points[first])
+        lower[between] = np.minimum(lower[between], line)
+    lengths = np.diff(points, axis=0)
+    return lengths, np.diff(lower, axis=0) / np.maximum(lengths, 1)

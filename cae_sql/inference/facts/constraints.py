@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from cae_sql.inference.facts.extremes import choose_witnesses
 from cae_sql.inference.facts.knowledge import Knowledge
@@ -32,11 +31,7 @@ def constraints(
     place = np.full(knowledge.count, -1, dtype=np.int64)
     place[atoms] = np.arange(len(atoms))
     kept = np.flatnonzero(knowledge.matrix[:, atoms].any(axis=1))
-    blocks: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
-    rows, columns = np.nonzero(knowledge.matrix[np.ix_(kept, atoms)])
-    blocks.append((rows, columns, knowledge.matrix[kept][:, atoms][rows, columns]))
-    row_low, row_high = [sums[kept].astype(float)], [sums[kept].astype(float)]
-    count, width = len(kept), len(atoms)
+    rows = list[tuple[list[int], list[int], float, float]]()
     attainers: dict[tuple[bool, int], int] = {}
     for extreme in knowledge.extremes:
         if place[extreme.atoms[0]] < 0:
@@ -44,33 +39,27 @@ def constraints(
         candidates = place[knowledge.able_atoms[extreme]]
         if (low[candidates] == high[candidates]).any():
             continue
-        chosen = []
         for atom in candidates.tolist():
-            key = (extreme.top, atom)
-            if key not in attainers:
-                attainers[key] = width
-                span = int(high[atom] - low[atom])
-                weight = -span if extreme.top else span
-                blocks.append((np.array([count, count]), np.array([atom, width]), np.array([1, weight])))
-                base = float(sizes[atom] * (low[atom] if extreme.top else high[atom]))
-                row_low.append(np.array([base if extreme.top else -np.inf]))
-                row_high.append(np.array([np.inf if extreme.top else base]))
-                count, width = count + 1, width + 1
-            chosen.append(attainers[key])
-        blocks.append(
-            (np.full(len(chosen), count), np.array(chosen, dtype=np.int64), np.ones(len(chosen), np.int64))
-        )
-        row_low.append(np.array([1.0]))
-        row_high.append(np.array([np.inf]))
-        count += 1
-    matrix = scipy.sparse.csr_matrix(
-        (
-            np.concatenate([b[2] for b in blocks]),
-            (np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])),
-        ),
-        shape=(count, width),
-    )
-    extra = width - len(atoms)
-    lower = np.concatenate([(sizes * low).astype(float), np.zeros(extra)])
-    upper = np.concatenate([(sizes * high).astype(float), np.ones(extra)])
-    return matrix, np.concatenate(row_low), np.concatenate(row_high), lower, upper
+            if (extreme.top, atom) in attainers:
+                continue
+            column = attainers[extreme.top, atom] = len(atoms) + len(attainers)
+            span = int(high[atom] - low[atom])
+            if extreme.top:
+                rows.append(([atom, column], [1, -span], float(sizes[atom] * low[atom]), np.inf))
+            else:
+                rows.append(([atom, column], [1, span], -np.inf, float(sizes[atom] * high[atom])))
+        chosen = [attainers[extreme.top, atom] for atom in candidates.tolist()]
+        rows.append((chosen, [1] * len(chosen), 1.0, np.inf))
+    extra = len(attainers)
+    exact = scipy.sparse.csr_matrix(knowledge.matrix[np.ix_(kept, atoms)])
+    exact.resize(len(kept), len(atoms) + extra)
+    columns = np.array([each for row in rows for each in row[0]], dtype=np.int64)
+    weights = np.array([each for row in rows for each in row[1]], dtype=np.int64)
+    starts = np.cumsum([0, *(len(row[0]) for row in rows)])
+    further = scipy.sparse.csr_matrix((weights, columns, starts), shape=(len(rows), len(atoms) + extra))
+    matrix = scipy.sparse.vstack([exact, further], format="csr")
+    row_low = np.append(sums[kept].astype(float), [row[2] for row in rows])
+    row_high = np.append(sums[kept].astype(float), [row[3] for row in rows])
+    lower = np.append((sizes * low).astype(float), np.zeros(extra))
+    upper = np.append((sizes * high).astype(float), np.ones(extra))
+    return matrix, row_low, row_high, lower, upper

@@ -67,7 +67,8 @@ def rooms(knowledge: Knowledge, totals: Ints, pins: Pins) -> tuple[Ints, Ints]:
 
 def only(atom: int, count: int) -> NDArray[np.bool_]:
     """(count,) True at one place."""
-    return np.arange(count) == atom
+    found: NDArray[np.bool_] = np.arange(count) == atom
+    return found
 
 
 def choose_witnesses(
@@ -102,7 +103,8 @@ def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | N
 
     def preference(atoms: Ints, others: Ints, slack: Ints) -> NDArray[np.float64]:
         wish = slack if chance is None else np.minimum(slack, 0) + chance[atoms] * (others + 1)
-        return wish - 1e6 * (slack < 0) - 1e3 * np.isin(atoms, basic)
+        found: NDArray[np.float64] = wish - 1e6 * (slack < 0) - 1e3 * np.isin(atoms, basic)
+        return found
 
     return _held(boxes, totals, copies, preference, exactly=False)
 

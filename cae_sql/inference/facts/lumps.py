@@ -18,13 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.query import Ints, Name, Query
 
 NO_LUMPS: Ints = np.zeros(0, dtype=np.int64)
 FEWEST = 4
@@ -33,15 +32,10 @@ have the cell's least and greatest value in place of somebody who went into a lu
 
 
 def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
-    """How the records of one cell stand in a system.
+    """How many of the records of one cell stand by themselves, and (m,) how many each lump stands for.
 
-    Args:
-        count: How many there are.
-        kept: How many stand by themselves where there are more; up to twice as many, so that the lumps are
-            few.
-
-    Returns:
-        How many stand by themselves, and (m,) how many each lump stands for.
+    From twice `kept` on there are lumps; then `kept` records, or up to twice as many, stand by themselves, so
+    that the lumps are few.
 
     Raises:
         InvalidInput: fewer than none, or fewer kept than `FEWEST`.
@@ -80,12 +74,7 @@ class Named:
     """Which records answers treat as a lump: those may have its extremes in its place."""
 
     def __init__(self, size: int, lumps: Ints) -> None:
-        """Before any answer all are treated alike.
-
-        Args:
-            size: Number of records.
-            lumps: For how many records each lump stands.
-        """
+        """So many records and lumps, which before any answer are all treated alike."""
         self._size, self._lumps = size, lumps
         self._forget()
 
@@ -93,32 +82,24 @@ class Named:
         self._answers: list[Query] = []
         self._names = np.zeros(self._size + len(self._lumps), dtype=np.uint64)
         self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
-        self._said: dict[bytes, bool] = {}
-        """By a digest of what is asked besides; a gate asks several times on the way to one verdict."""
+        self._said: tuple[list[Name], bool] | None = None
+        """Of what was asked besides the last time; a gate asks several times on the way to one verdict."""
 
     def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
         """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it.
 
-        By names that are drawn at random: where two are alike by chance, of 2^64, it may be mistaken.
-
-        Args:
-            answers: Those that were given; more of them the next time cost no more than what is new.
-            queries: What is asked besides.
+        By names that are drawn at random: where two are alike by chance, of 2^64, it may be mistaken. More
+        answers the next time cost no more than what is new.
         """
         if self._answers != list(answers[: len(self._answers)]):
             self._forget()
         for answer in answers[len(self._answers) :]:
             self._take(answer)
-            self._said.clear()
-        digest = blake2b(digest_size=16)
-        for query in queries:
-            kind, members, further = query.name
-            for part in (kind.encode(), members, further):
-                digest.update(len(part).to_bytes(8, "little") + part)
-        asked = digest.digest()
-        if asked not in self._said:
-            self._said[asked] = self._fit_with(queries)
-        return self._said[asked]
+            self._said = None
+        asked = [query.name for query in queries]
+        if self._said is None or self._said[0] != asked:
+            self._said = asked, self._fit_with(queries)
+        return self._said[1]
 
     def _fit_with(self, queries: Sequence[Query]) -> bool:
         if not queries:
@@ -153,10 +134,7 @@ class Named:
 def weight(query: Query, size: int, lumps: Ints) -> tuple[int, int]:
     """The positive and the negative coefficients of a sum added up, each lump's once for every record in it.
 
-    Args:
-        query: A sum.
-        size: Number of records that stand by themselves.
-        lumps: For how many records each lump stands; whoever comes behind them counts once.
+    `size` records stand by themselves; lumps follow; whoever comes behind them counts once.
     """
     signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
     first, last = np.searchsorted(query.members, [size, size + len(lumps)])

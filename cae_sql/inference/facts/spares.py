@@ -20,7 +20,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cae_sql.inference.facts.query import Ints, Kind, Query
+from cae_sql.inference.facts.query import Kind, Query
 
 MOST = 1_000
 """Spare records of one answer. An end is told where little is left between it and what is possible, so few
@@ -45,18 +45,11 @@ def own(query: Query, size: int) -> Query:
 
 
 def at_most(query: Query, units: int, top: int, first: int, least: int) -> Query | None:
-    """The query that has the exact answer `units` where the given one's is at most that.
+    """The query that has the exact answer `units` where a sum's or a maximum's is at most that.
 
-    Args:
-        query: A sum with coefficients 1 and −1, or a maximum.
-        units: The end.
-        top: Greatest value of a record, in units.
-        first: Number of the first spare record that no answer uses.
-        least: What the domain allows the sum to be at least.
-
-    Returns:
-        None where there is no such end: of a minimum, or of a sum that may be further below than spare
-        records make up for.
+    None where there is no such end: of a minimum, of a sum with coefficients other than 1 and −1, or of one
+    that may be further below than spare records make up for. `top` is the greatest value of a record, `first`
+    the first spare record that no answer uses, `least` what the domain allows the sum to be at least.
     """
     if query.kind != "sum":
         return _beside(query, "max", first)
@@ -64,7 +57,7 @@ def at_most(query: Query, units: int, top: int, first: int, least: int) -> Query
 
 
 def at_least(query: Query, units: int, top: int, first: int, most: int) -> Query | None:
-    """As `at_most`, of a sum or a minimum that is at least `units`; `most` is what the sum may be at most."""
+    """As `at_most`, of a sum or a minimum that is at least `units`."""
     if query.kind != "sum":
         return _beside(query, "min", first)
     return _with(query, most - units, -1, top, first)
@@ -96,21 +89,16 @@ def between(query: Query, low: int, high: int, top: int, first: int) -> tuple[Qu
 
 def _with(query: Query, room: int, sign: int, top: int, first: int, many: bool = False) -> Query | None:
     """A sum and as many spare records as fill a room of so many units, with a sign."""
-    if room < 0 or top < 1 or _weighted(query.coefficients):
+    signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
+    if room < 0 or top < 1 or (np.abs(signs) != 1).any():
         return None
     count = max(1, -(-room // top))
     if count > MOST and not many:
         return None
-    spares = np.arange(first, first + count)
-    signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
+    members = np.append(query.members, np.arange(first, first + count))
     signs = np.append(signs, np.full(count, sign, dtype=np.int64))
     plain = bool((signs == 1).all())
-    return Query(
-        kind="sum",
-        members=np.append(query.members, spares),
-        coefficients=None if plain else signs,
-        factor=query.factor,
-    )
+    return Query(kind="sum", members=members, coefficients=None if plain else signs, factor=query.factor)
 
 
 def _beside(query: Query, kind: Kind, first: int) -> Query | None:
@@ -118,7 +106,3 @@ def _beside(query: Query, kind: Kind, first: int) -> Query | None:
     if query.kind != kind:
         return None
     return replace(query, members=np.append(query.members, np.arange(first, first + ATTAINING)))
-
-
-def _weighted(coefficients: Ints | None) -> bool:
-    return coefficients is not None and bool((np.abs(coefficients) != 1).any())

@@ -27,10 +27,6 @@ d and e, gain so much themselves, and the others p between them, in s steps of p
   number of members. That sum is what it is in T, and changes by at most |d| + |e| + Σ |p|, of which Σ |p| is
   kept small by a *least* cost for each unit.
 
-Where tables for many answers are looked at together, and it is known on which straight lines they lie, both
-are counted along these (`ends_along`): what parts that pay each other change then cancels out, which between
-a least and a greatest table it does not.
-
 Σ 2 (x − c) τ and Σ w̄ τ are linear, so they are known of each move for each step; p is at most what i's moves
 ask plus what j's do. So the toll of a step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient`
 2 (x − c) or w̄ over all that move and `cost` y, or 0, over those who pay. Tolls of all moves of one record are
@@ -110,81 +106,63 @@ class Soft:
     ) -> tuple[Floats, Floats, float] | None:
         """Gradient and cost (p',) and what may be spent, in every one of some tables; None: there is no room.
 
-        Args:
-            boxes: The parts, with the boxes of this judgement.
-            pins: The held records.
-            tables: The tables.
-            need: Width that everybody should keep.
-            insiders: 0 or 1.
+        As `toll`.
         """
-        if not self.whole:
-            return None
         here, loose = self.sizes > 0, boxes.sizes - pins.count
         held = pins.top * boxes.high + pins.bottom * boxes.low
         all_held = here & (loose == 0)
-        if (all_held & (pins.top > 0) & (pins.bottom > 0)).any():
+        if not self.whole or (all_held & (pins.top > 0) & (pins.bottom > 0)).any():
             return None
-        some = np.maximum(loose, 1)
         at = np.where(pins.top > 0, boxes.high, boxes.low)
-        first = np.where(all_held, at, (tables.least - held) / some)
-        last = np.where(all_held, at, (tables.most - held) / some)
+        first, last = (
+            np.where(all_held, at, (totals - held) / np.maximum(loose, 1))
+            for totals in (tables.least, tables.most)
+        )
         span = (boxes.own[1] - boxes.own[0]).astype(np.float64)
         near = np.maximum(np.maximum(boxes.high - first, last - boxes.low), 0.0)
         # who is held may be anywhere in between, if another is held in his place
-        mine = np.where(pins.count > 0, span, np.minimum(span, need + (last - first) + 1))
-        theirs = span if insiders else np.zeros_like(span)
-        here = here.astype(np.float64)
+        mine = np.where(pins.count > 0, span, np.minimum(span, need + (last - first) + 1)) * here
+        theirs = span * here * (insiders > 0)
         if self.bound.query.kind == "weighted":
-            return self._weighted(boxes, pins, tables, near, mine * here, theirs * here, insiders)
-        return self._spread(boxes, pins, tables, (first, last), near, mine * here, theirs * here)
+            far = [mine, theirs] if insiders else [mine]
+            return self._weighted(boxes, pins, tables, near, far)
+        return self._spread(boxes, pins, tables, (first, last), near, [mine, theirs])
 
     def _weighted(
-        self, boxes: Knowledge, pins: Pins, tables: Tables, near: Floats, mine: Floats, theirs: Floats,
-        insiders: int,
-    ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
+        self, boxes: Knowledge, pins: Pins, tables: Tables, near: Floats, far: list[Floats]
+    ) -> tuple[Floats, Floats, float] | None:
+        """By how far others may be from their part's mean, and how far the two who are looked at, (p',)."""
         lost = self.rounding + float((pins.count * self.apart * (boxes.high - boxes.low + 1)).sum())
-        lost += float((self.apart * (mine + near)).max(initial=0.0))
-        lost += insiders * float((self.apart * (theirs + near)).max(initial=0.0))
-        if tables.way is None:
-            ends = self.mean * tables.least, self.mean * tables.most
-            low, high = float(np.minimum(*ends).sum()), float(np.maximum(*ends).sum())
-        else:
-            values = tables.way @ self.mean
-            low, high = float(values.min()), float(values.max())
-        left = self._left(low - lost, high + lost)
+        lost += sum(float((self.apart * (each + near)).max(initial=0.0)) for each in far)
+        ends = self.mean * tables.least, self.mean * tables.most
+        left = self._left(float(np.minimum(*ends).sum()) - lost, float(np.maximum(*ends).sum()) + lost)
         return None if left <= 0 else (self.mean, np.zeros_like(self.mean), left)
 
     def _spread(
         self, boxes: Knowledge, pins: Pins, tables: Tables, at: tuple[Floats, Floats], near: Floats,
-        mine: Floats, theirs: Floats,
+        far: list[Floats],
     ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
+        """As `_weighted`; `at` (p',): between which values a part's mean is."""
         here, members = self.sizes > 0, int(self.sizes.sum())
         least, most = int(tables.least[here].sum()), int(tables.most[here].sum())
-        if tables.way is not None:
-            sums = tables.way[:, here].sum(axis=1)
-            least, most = int(sums.min()), int(sums.max())
         center = round((least + most) / (2 * members))
         low, high, loose = at[0] - center, at[1] - center, (boxes.sizes - pins.count).astype(np.float64)
         held = pins.top * (boxes.high - center) ** 2.0 + pins.bottom * (boxes.low - center) ** 2.0
-        if tables.way is None:
-            nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low**2, high**2))
-            smallest = float((loose * nearest + held)[here].sum())
-            greatest = float((loose * np.maximum(low**2, high**2) + held)[here].sum())
-        else:
-            smallest, greatest = ends_along(tables.way, boxes, pins, center, here)
-        greatest += members / 4
-        for far in (mine, theirs):
+        nearest = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(low**2, high**2))
+        smallest = float((loose * nearest + held)[here].sum())
+        greatest = float((loose * np.maximum(low**2, high**2) + held)[here].sum()) + members / 4
+        for each in far:
             # by their own records and, inside of their part, by what others give them
-            greatest += float((far**2 + far * near).max(initial=0.0))
+            greatest += float((each**2 + each * near).max(initial=0.0))
             # which of the tables it is decides where the part's mean is
-            unknown = float((far * (high - low)).max(initial=0.0))
+            unknown = float((each * (high - low)).max(initial=0.0))
             greatest, smallest = greatest + unknown, smallest - unknown
         room = self._left(smallest, greatest)
         if room <= 0:
             return None
         # how far the mean may go: as far as a least cost for each unit lets it
         shift = max(abs(least - members * center), abs(most - members * center))
-        shift += float(mine.max(initial=0.0) + theirs.max(initial=0.0)) + np.sqrt(room * members) / 4
+        shift += sum(float(each.max(initial=0.0)) for each in far) + np.sqrt(room * members) / 4
         left = self._left(smallest - shift**2 / members, greatest)
         if left <= 0:
             return None
@@ -197,25 +175,6 @@ class Soft:
         down = np.inf if least is None else low - least
         up = np.inf if most is None else most - high
         return float(min(down, up, 1e15)) * SAFETY
-
-
-def ends_along(
-    way: Ints, boxes: Knowledge, pins: Pins, center: int, here: NDArray[np.bool_]
-) -> tuple[float, float]:
-    """Least and greatest Σ (v − center)² of tables on a way, records of a part alike but for the held.
-
-    On a straight line it is convex: greatest at an end, and nowhere less than at the lesser end by more than
-    a quarter of the line's own square.
-    """
-    loose = (boxes.sizes - pins.count)[here]
-    held = (pins.top * boxes.high + pins.bottom * boxes.low)[here]
-    still = (pins.top * (boxes.high - center) ** 2.0 + pins.bottom * (boxes.low - center) ** 2.0)[here]
-    means = np.where(loose > 0, (way[:, here] - held) / np.maximum(loose, 1), center)
-    values = (loose * (means - center) ** 2).sum(axis=1) + still.sum()
-    if len(way) == 1:
-        return float(values[0]), float(values[0])
-    bent = (loose * np.diff(means, axis=0) ** 2).sum(axis=1) / 4
-    return float((np.minimum(values[1:], values[:-1]) - bent).min()), float(values.max())
 
 
 def alike_in(query: Query) -> list[Query]:
@@ -241,12 +200,8 @@ def toll(
         need: Width that everybody should keep.
         insiders: 0 or 1 individuals who know their own value.
     """
-    if not softs:
-        return nothing(boxes.count)
-    found = list[tuple[Floats, Floats, float]]()
-    for soft in softs:
-        each = soft.over(boxes, pins, tables, need, insiders)
-        if each is None:
-            return None
-        found.append(each)
-    return Toll(*(np.array([each[place] for each in found]) for place in range(3)))
+    found = [soft.over(boxes, pins, tables, need, insiders) for soft in softs]
+    good = [each for each in found if each is not None]
+    if len(good) < len(found):
+        return None
+    return Toll(*(np.array(each) for each in zip(*good, strict=True))) if good else nothing(boxes.count)

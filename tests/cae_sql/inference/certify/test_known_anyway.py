@@ -178,8 +178,8 @@ def test_of_too_large_a_system_nothing_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert known(crowd(), Query(kind="count", members=EVERYBODY, region=((10, 20),))) is None
 
 
-@pytest.mark.parametrize("steps", [0, 6])
+@pytest.mark.parametrize("steps", [0, 8])
 def test_how_much_work_there_is_decides_what_is_known(steps: int) -> None:
-    """Not the clock: of two rows and four columns one iteration is begun."""
+    """Not the clock: of two rows and six columns one iteration is begun."""
     query = Query(kind="count", members=EVERYBODY, region=((10, 20),))
     assert KnownAnyway(crowd().roomy_table, Allowance(steps)).between(query) is None

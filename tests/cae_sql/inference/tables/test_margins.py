@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, pairwise, product
+from itertools import combinations, product
 from math import floor
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,7 +22,7 @@ from cae_sql.inference.facts.ranges import Bound, held_in
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.margins import Soft, alike_in, ends_along
+from cae_sql.inference.tables.margins import Soft, alike_in
 from tests.quick import rounds
 
 
@@ -76,23 +76,9 @@ class Moved:
             np.maximum(self.totals - wide, low * self.sizes),
             np.minimum(self.totals + wide, high * self.sizes),
         )
-        if chance.random() < 0.5:
-            self.tables = self.along(chance)
         weights = chance.integers(-5, 8, len(self.labels)) if kind == "weighted" else None
         self.query = Query(kind=cast(Any, kind), members=np.arange(len(self.labels)), coefficients=weights)
         self.need = 1 if chance.random() < 0.5 else int(chance.integers(1, self.top + 1))
-
-    def along(self, chance: np.random.Generator) -> Tables:
-        """Tables on a way of two straight lines; this one lies on the first of them."""
-        low, high, count = self.boxes.low * self.sizes, self.boxes.high * self.sizes, len(self.sizes)
-        step = chance.integers(-2, 3, count) * (high > low)
-        with np.errstate(divide="ignore"):
-            up = np.where(step > 0, high - self.totals, self.totals - low) // np.abs(step)
-            down = np.where(step > 0, self.totals - low, high - self.totals) // np.abs(step)
-        last = self.totals + step * (int(up[step != 0].min()) if step.any() else 0)
-        first = self.totals - step * (int(down[step != 0].min()) if step.any() else 0)
-        way = np.array([first, last, chance.integers(low, high + 1)])[: int(chance.integers(2, 4))]
-        return Tables(way.min(axis=0), way.max(axis=0), way[:: int(chance.choice([-1, 1]))])
 
     def move(self, chance: np.random.Generator) -> bool:
         """Whether a record, and another, have somewhere to go."""
@@ -177,27 +163,6 @@ def test_whoever_pays_no_more_than_the_budget_leaves_the_statistic_inside(kind: 
                 assert away >= 0, (seed, upper, found, end)
     assert looked > rounds(100)
     assert nearest <= 4, "the bound is tight somewhere"
-
-
-def test_on_a_way_squares_lie_between_its_ends_but_for_what_a_line_bends() -> None:
-    bent = 0
-    for seed in range(rounds(200)):
-        chance = np.random.default_rng([seed, 5])
-        moved = Moved(chance, "spread")
-        way = moved.along(chance).way
-        assert way is not None
-        here, center = np.ones(len(moved.sizes), dtype=np.bool_), int(chance.integers(moved.top + 1))
-        none = Pins(np.zeros_like(moved.sizes), np.zeros_like(moved.sizes))
-        low, high = ends_along(way, moved.boxes, none, center, here)
-        at_rows = ((way / moved.sizes - center) ** 2 * moved.sizes).sum(axis=1)
-        assert high == pytest.approx(at_rows.max())
-        for first, last in pairwise(way):
-            for part in np.linspace(0, 1, 41):
-                means = (first + part * (last - first)) / moved.sizes
-                found = float(((means - center) ** 2 * moved.sizes).sum())
-                assert low - 1e-9 <= found <= high + 1e-9
-                bent += found < at_rows.min() - 1e-9
-    assert bent
 
 
 def least_end(moved: Moved, upper: bool) -> int | None:
