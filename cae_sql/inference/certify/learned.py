@@ -10,8 +10,8 @@ from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import judge, judge_pairs
-from cae_sql.inference.standard import Effort, Judgement, Standard
+from cae_sql.inference.search.judging import judge
+from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.holding import bounds_of, hold
 from cae_sql.inference.tables.large_pool import LargePool
 from cae_sql.inference.tables.pool import Pool
@@ -43,8 +43,6 @@ class Learned:
     def judge(self, standard: Standard, allowance: Allowance) -> Judgement:
         """A search from worlds that agree with the answers."""
         assert isinstance(self.pool, Pool)
-        if standard.insiders:
-            return judge_pairs(self.pool.knowledge, self.pool.values, standard, allowance, Effort())
         return judge(self.pool.knowledge, self.pool.totals(), standard, allowance)
 
     def take_in(self) -> None:

@@ -17,7 +17,6 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.constraints import is_world
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.witnesses import choose_witnesses, only
 from cae_sql.inference.intervals.bounds import Solved, few_intervals
 from cae_sql.inference.lookback.located_so_far import (
     APPROXIMATE,
@@ -27,7 +26,7 @@ from cae_sql.inference.lookback.located_so_far import (
     state_by_reals,
     state_of,
 )
-from cae_sql.inference.search.programs_for_one import search
+from cae_sql.inference.search.records import search
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.solver import Floats
 from cae_sql.inference.standard import Effort
@@ -38,6 +37,8 @@ WORLDS = 96
 """Tables kept beside the true one."""
 NODES = 20_000
 """Search nodes for one integer program about two values; of others `MOST_NODES`."""
+PASSES = 16
+"""How often walks from tables at the ends of linear programs try every move."""
 ENOUGH_MOVES = 2_000_000
 """Moves tried in walks."""
 
@@ -160,12 +161,10 @@ class Locating:
             self._corners.append(totals)
 
     def _from_corner(self, atom: int) -> None:
-        """From the tables where a record is farthest out, moves often lead back value by value."""
+        """From the tables where a record is farthest out, walks often lead back value by value."""
         far = [max(self._corners, key=lambda totals: sign * int(totals[atom])) for sign in (1, -1)]
         for turn, totals in enumerate(far):
-            pins = choose_witnesses(self.known, totals, only(atom, self.known.count), turn)
-            if pins is not None and self.runs.push_from(atom, totals, pins, turn):
-                return
+            self.runs.walk_from(totals, PASSES, turn)
 
     def _note(self, record: int, low: int, high: int) -> None:
         so_far = self.so_far
@@ -225,7 +224,7 @@ class Locating:
 
     def _program(self, atom: int) -> ComponentProgram:
         """The atom's program, with what is proved of records already as their boxes."""
-        program, so_far = self.runs.program_around(atom, 0), self.so_far
+        program, so_far = self.runs.program_around(atom), self.so_far
         if not any(each is program for each in self._narrowed):
             for column, each in enumerate(program.atoms.tolist()):
                 record = int(self.first[each])
