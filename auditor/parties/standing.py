@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Bounds
-from cae_sql.inference.search.programs_for_one import search, values_of
+from cae_sql.inference.search.records import search, values_of
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Effort
 

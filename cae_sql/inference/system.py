@@ -42,7 +42,7 @@ from cae_sql.inference.intervals.certificates import Certificate, Side, certify
 from cae_sql.inference.intervals.fixed_point import scale_of, solved
 from cae_sql.inference.intervals.presolve import from_single_sums
 from cae_sql.inference.search.judging import judge
-from cae_sql.inference.search.programs_for_one import grow
+from cae_sql.inference.search.records import grow
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system_state import SystemState, several_bases

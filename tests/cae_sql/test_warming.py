@@ -96,7 +96,7 @@ def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -
 
 TWO = [
     ("cae_sql.inference.facts.rank", "join", "int64[::1], int64[::1]"),
-    ("cae_sql.inference.search.walks", "shortest", "uint64[:,:,:,::1], int64, int64[:,::1]"),
+    ("cae_sql.inference.search.walks", "walk", ", ".join(["int64[::1]"] * 7 + ["int64"] * 2)),
 ]
 LISTED = (
     "from cae_sql import warming\n"
@@ -120,12 +120,12 @@ def test_what_first_decisions_need_is_waited_for_and_the_rest_is_compiled_beside
         "from cae_sql.compiled import coming\n"
         "assert coming[two[0][:2]].is_set()\n"
         "from cae_sql.inference.facts.rank import join\n"
-        "from cae_sql.inference.search.walks import shortest\n"
+        "from cae_sql.inference.search.walks import walk\n"
         "import numpy as np\n"
         "join(np.arange(3), np.arange(2))\n"
-        "shortest(np.zeros((1, 1, 1, 1), np.uint64), 0, np.zeros((1, 1), np.int64))\n"
+        "walk(*np.zeros((7, 1), np.int64), 0, 0)\n"
         "assert coming[two[1][:2]].is_set()\n"
-        "print([sum(each.dispatcher.stats.cache_misses.values()) for each in (join, shortest)])\n"
+        "print([sum(each.dispatcher.stats.cache_misses.values()) for each in (join, walk)])\n"
         "[beside] = warming._beside\n"
         "warming.warm(whole=True)\n"
         "print(beside._marks)\n"
@@ -232,7 +232,6 @@ def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
     names = {each[:2] for each in warming.listed(200)}
     for module, name in (
         ("cae_sql.inference.search.unimodular", "_settle"),
-        ("cae_sql.inference.search.unimodular", "_has_signs"),
         ("cae_sql.inference.posterior.residues", "_find"),
         ("cae_sql.inference.posterior.residues", "_is_unimodular"),
         ("cae_sql.inference.tables.kept_moves", "_copy"),

@@ -12,8 +12,8 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.judging import judge, judge_pairs
-from cae_sql.inference.standard import Effort, Judgement, Standard
+from cae_sql.inference.search.judging import judge
+from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
 from cae_sql.inference.tables.pool import Pool
@@ -46,8 +46,6 @@ class Learned:
         """A search from worlds that agree with the answers."""
         known = self.pool.knowledge
         assert known is not None
-        if standard.insiders:
-            return judge_pairs(known, self.pool.values, standard, allowance, Effort())
         return judge(known, self.pool.totals(), standard, allowance)
 
     def take_in(self) -> None:

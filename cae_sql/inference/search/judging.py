@@ -10,27 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.constraints import is_world
-from cae_sql.inference.facts.extremes import narrows, without_ties
+from cae_sql.inference.facts.extremes import without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.pairs import keeps_with_insider
-from cae_sql.inference.search.programs_for_one import grow
+from cae_sql.inference.search.pairs import keep_beside_insiders
+from cae_sql.inference.search.records import grow
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.search.unimodular import exactly
 from cae_sql.inference.standard import Effort, Judgement, Standard
-from cae_sql.inference.tables.pool import Pool, with_totals
+from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.programs import any_world
-from cae_sql.inference.tables.sieve import Sieve
-
-LARGE_ENTRY = 4
-"""Tableau entries beyond this make a new choice of pivots worth its time ..."""
-REBASE_WORK = 2 * 10**8
-"""... up to so many elementary steps."""
 
 
 class Search:
@@ -43,8 +36,6 @@ class Search:
         self._refined: tuple[Knowledge, list[int | None]] | None = None
         self.fresh: list[int] = []
         """Places of the sums that no others tell: in this order they are the last of `known`."""
-        # kept here and not with the sums: what a true answer made necessary must not help later verdicts
-        self._sieve = Sieve()
 
     @property
     def known(self) -> Knowledge:
@@ -75,16 +66,9 @@ class Search:
                     self.fresh.append(place)
                 elif (values == values[0]).all():
                     settled[place] = int(values[0])
-        self._refined = self._with_better_basis(known, totals), settled
+        # rows that came one by one leave large entries behind; choosing all pivots at once mends it
+        self._refined = known.rebased(totals), settled
         return self._refined
-
-    def _with_better_basis(self, known: Knowledge, totals: Ints) -> Knowledge:
-        """Rows that came one by one leave large entries behind; choosing all pivots at once mends it."""
-        rows, count = known.matrix.shape
-        entries = known.tableau.entries
-        if entries.size and np.abs(entries).max() > LARGE_ENTRY and rows * rows * count < REBASE_WORK:
-            return known.rebased(totals)
-        return known
 
     def known_with(self, values: Sequence[int]) -> tuple[Knowledge, Ints]:
         """Knowledge with these answers, one per query, and the right-hand sides of its sums."""
@@ -124,39 +108,7 @@ class Search:
     ) -> Judgement:
         """As `Question.judge`."""
         known, those = self.known_with(values)[0], self.pool.values[list(worlds)]
-        if standard.insiders:
-            return judge_pairs(known, those, standard, allowance, effort, self._sieve)
         return judge(known, known.totals(those), standard, allowance, effort)
-
-
-def judge_pairs(
-    known: Knowledge,
-    values: NDArray[np.int64],
-    standard: Standard,
-    allowance: Allowance,
-    effort: Effort,
-    sieve: Sieve | None = None,
-) -> Judgement:
-    """As `judge`, with an insider, of worlds (w, n) of a small system."""
-    try:
-        for reading in without_ties(known) if known.extremes else ():
-            found = _worlds_of(reading, known.totals(values), allowance)
-            if found is None:
-                continue
-            world = with_totals(reading, found[0], values[0], 0)
-            if world is None:
-                return Judgement(False, -1)
-            first = keeps_with_insider(reading, world[None], standard.need, allowance, effort, sieve)
-            # its worlds are worlds of all readings: who keeps a run in these keeps it in those; but whoever
-            # has a value that it takes from them knows that there is a tie
-            if not first.safe or not narrows(reading, known):
-                return Judgement(first.safe, first.width)
-            second = keeps_with_insider(known, values, standard.need, allowance, effort, sieve)
-            return Judgement(second.safe, min(first.width, second.width))
-    except OutOfTime:
-        return Judgement(False, -1)
-    kept = keeps_with_insider(known, values, standard.need, allowance, effort, sieve)
-    return Judgement(kept.safe, kept.width)
 
 
 def judge(
@@ -172,7 +124,7 @@ def judge(
         effort: Integer programs allowed; an allowance of its own where none is given.
     """
     effort = Effort() if effort is None else effort
-    first = _judge_reading(known, totals, standard, allowance, effort)
+    first = judge_reading(known, totals, standard, allowance, effort)
     if not first.safe or not known.extremes:
         return first
     try:
@@ -180,7 +132,7 @@ def judge(
             found = _worlds_of(reading, totals, allowance)
             if found is None:
                 continue
-            second = _judge_reading(reading, found, standard, allowance, effort)
+            second = judge_reading(reading, found, standard, allowance, effort)
             # the strictest reading that some table agrees with is the one an intruder takes
             return Judgement(second.safe, min(first.width, second.width), first.sets + second.sets)
     except OutOfTime:
@@ -188,17 +140,18 @@ def judge(
     return first
 
 
-def _judge_reading(
+def judge_reading(
     known: Knowledge, totals: Ints, standard: Standard, allowance: Allowance, effort: Effort
 ) -> Judgement:
-    if known.narrowest < standard.need and standard.accepts is None:
+    """As `judge`, of extremes as they are answered: ties are possible."""
+    accepts = None if standard.insiders else standard.accepts
+    if known.narrowest < standard.need and accepts is None:
         return Judgement(False, known.narrowest)
     runs = Runs(known, standard.need, allowance, effort)
-    for world in totals:
-        runs.absorb(world)
-        if not len(runs.short):
-            break
-    safe = bool(runs.worlds) and (not len(runs.short) or grow(runs, standard.accepts))
+    runs.absorb_some(totals)
+    safe = bool(runs.worlds) and (not len(runs.short) or grow(runs, accepts))
+    if safe and standard.insiders:
+        return keep_beside_insiders(runs)
     widths = (runs.high - runs.low)[~runs.accepted]
     sets = {tuple(values.tolist()) for values in runs.exact.values()}
     return Judgement(safe, int(widths.min()) if len(widths) else standard.need, tuple(sets))

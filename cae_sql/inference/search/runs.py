@@ -1,8 +1,8 @@
 """Which values each record is shown to take: runs of consecutive grid values, grown from worlds.
 
-`Runs` starts from nothing and absorbs worlds. From one world every record gets a run by moves inside its atom
-and along the tableau; more worlds, random moves, directed pushes and, last, integer programs lengthen those
-that are still too short. Nothing is ever assumed: each value in a run is taken in a world.
+`Runs` starts from nothing. Worlds at hand come first: each shows what kernel moves from it change. Then walks
+lead along such moves from world to world. What they leave is put to integer programs
+(`records`). Nothing is ever assumed: each value in a run is taken in a world.
 """
 
 from __future__ import annotations
@@ -12,32 +12,22 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import MOVE, UNLIMITED, Allowance
-from cae_sql.inference.facts.extremes import Pins, choose_witnesses, only, rooms
+from cae_sql.inference.facts.extremes import Pins, choose_witnesses, rooms
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.search.walks import Moves, along, both, walk
 from cae_sql.inference.standard import Effort
-from cae_sql.inference.tables.moves import push, ranges, wander
-from cae_sql.inference.tables.programs import LARGE_COMPONENT, ComponentProgram
-from cae_sql.inference.tables.short_moves import roam, short_moves
+from cae_sql.inference.tables.programs import ComponentProgram
+from cae_sql.inference.tables.short_moves import short_moves
 
-MANY_ATOMS = 1_500
-"""Beyond this many atoms a random world costs milliseconds, and half as many are tried."""
-WANDERS = 6
-"""Random worlds tried from each given one before anything is directed at single records."""
-
-ROAMS = 8
-"""Walks by short moves, each from where an earlier one ended."""
+WALKS = 6
+"""Walks, each from another world and twice as long as the one before."""
 STALLED = 2
 """Walks in a row that help nobody, after which no more are tried."""
-ROAMED_ENOUGH = 10
-"""Atoms left after such walks, for each integer program allowed, that make going on useless."""
-ROAM_STEPS = 200
-"""Moves tried in a walk, for each atom."""
-
-
-PUSHED = 6
-"""Passes over all directions that pushing an atom counts for: from three worlds, up and down."""
+PASSES = 2
+"""How often the first one tries every move."""
 
 
 @dataclass
@@ -46,74 +36,132 @@ class Runs:
 
     knowledge: Knowledge
     need: int
-    """A run is long enough when high − low >= need; pushes and programs stop there."""
+    """A run is long enough when high − low >= need; walks and programs stop there."""
     allowance: Allowance = UNLIMITED
     """What may be spent; nothing more is tried beyond it."""
     effort: Effort = field(default_factory=Effort)
-    """Integer programs allowed."""
+    """Integer programs and moves allowed."""
     thorough: bool = False
     """Whether to go on with the other atoms once one is known to stay too short."""
+    lent: Moves | None = None
+    """Short moves, where they are known."""
     low: Ints = field(init=False)
     """(p,) least value of the run of a record of each atom, in units."""
     high: Ints = field(init=False)
     """(p,) greatest value of it."""
-    total_low: Ints = field(init=False)
-    """(p,) the same for the atoms' totals."""
-    total_high: Ints = field(init=False)
     worlds: list[Ints] = field(init=False, default_factory=list)
     """(p,) totals of worlds absorbed; only these are starting points."""
     programs: dict[int, ComponentProgram] = field(init=False, default_factory=dict)
     """Integer programs stated so far, by component."""
     exact: dict[int, Ints] = field(init=False, default_factory=dict)
     """All values that a record of an accepted atom takes."""
-    usual_pins: dict[int, Pins | None] = field(init=False, default_factory=dict)
-    """Who attains the extremes, for the worlds that pushes start from."""
     accepted: NDArray[np.bool_] = field(init=False)
-    """(p,) atoms whose exactly known values are enough although their run is not."""
+    """(p,) atoms of which nothing more need be shown: spare records, and those whose exactly known values are
+    enough although their run is not."""
 
     def __post_init__(self) -> None:
         count = self.knowledge.count
         self.low, self.high = np.zeros(count, dtype=np.int64), np.full(count, -1, dtype=np.int64)
-        self.total_low, self.total_high = self.low.copy(), self.high.copy()
-        # nobody asks about spare records
         self.accepted = ~self.knowledge.protected
 
+    @cached_property
+    def directions(self) -> Moves:
+        """The tableau's."""
+        return along(self.knowledge.tableau)
+
+    @cached_property
+    def short_ones(self) -> Moves:
+        """Short combinations of them, in systems of few atoms."""
+        return Moves(*short_moves(self.knowledge.tableau)) if self.lent is None else self.lent
+
+    @cached_property
+    def moves(self) -> Moves:
+        """All that walks try."""
+        return both(self.directions, self.short_ones)
+
     @property
-    def _entries(self) -> int:
-        """Of the tableau, and atoms: what a pass over all directions looks at."""
-        return self.knowledge.count + len(self.knowledge.directions.entries)
+    def lacking(self) -> NDArray[np.bool_]:
+        """(p,) atoms that still lack a long enough run."""
+        return (self.high - self.low < self.need) & ~self.accepted
 
     @property
     def short(self) -> Ints:
-        """The atoms that still lack a long enough run."""
-        return np.flatnonzero((self.high - self.low < self.need) & ~self.accepted)
+        """The same, by number."""
+        return np.flatnonzero(self.lacking)
+
+    def lacks(self, atom: int) -> bool:
+        """Whether the atom still needs something."""
+        return bool(self.lacking[atom])
+
+    def by_difficulty(self) -> Ints:
+        """Atoms still short, the shortest run first: what fails, fails early."""
+        short = self.short
+        return short[np.argsort((self.high - self.low)[short], kind="stable")]
 
     def absorb(self, totals: Ints, keep: bool = True) -> bool:
         """Learn from a world (p,); False where at these totals an extreme is attained by nobody."""
-        pins = choose_witnesses(self.knowledge, totals, seed=len(self.worlds))
+        known = self.knowledge
+        pins = choose_witnesses(known, totals, seed=len(self.worlds))
         if pins is None:
             return False
         if keep:
             self.worlds.append(totals)
-        self._absorb_pinned(totals, pins)
-        if self.knowledge.extremes:
-            held = (pins.count > 0) & (self.high - self.low < self.need)
-            other = choose_witnesses(self.knowledge, totals, avoid=held, seed=1) if held.any() else None
-            if other is not None and (other.count[held] == 0).any():
-                self._absorb_pinned(totals, other)
+        self._walk(totals, pins, self.directions, 1)
+        held = (pins.count > 0) & (self.high - self.low < self.need)
+        other = choose_witnesses(known, totals, avoid=held, seed=1) if held.any() else None
+        if other is not None and (other.count[held] == 0).any():
+            self._walk(totals, other, self.directions, 1)
         return True
 
-    def _absorb_pinned(self, totals: Ints, pins: Pins) -> None:
-        known = self.knowledge
-        up, down = rooms(known, totals, pins)
-        rise, fall = np.zeros_like(up), np.zeros_like(up)
-        ranges(*known.directions, up, down, rise, fall)
-        self.extend(totals, pins, rise, fall)
+    def absorb_some(self, worlds: Ints) -> None:
+        """Learn from those of several worlds (w, p) that show what is lacking, who shows most first."""
+        low, high = shown(self.knowledge, worlds)
+        left = np.ones(len(worlds), dtype=np.bool_)
+        while left.any():
+            news = ((low < self.low) | (high > self.high))[:, self.lacking].sum(axis=1) * left
+            place = int(np.argmax(news))
+            if not news[place]:
+                return
+            left[place] = False
+            self.absorb(worlds[place])
+
+    def by_moves(self) -> bool:
+        """Try to give every atom a long enough run by walks; False where nothing more may be spent."""
+        stalled = 0
+        for turn in range(WALKS):
+            before = self._shown
+            if not len(self.short) or stalled == STALLED:
+                break
+            if not self.walk_from(self.worlds[turn % len(self.worlds)], PASSES << turn, turn):
+                return False
+            stalled = stalled + 1 if self._shown == before else 0
+        return True
+
+    @property
+    def _shown(self) -> int:
+        return int((self.high - self.low).sum())
+
+    def walk_from(self, totals: Ints, passes: int, seed: int) -> bool:
+        """Walk from a world (p,), whose end is kept; False where nothing more may be spent."""
+        tries = passes * (len(self.moves.starts) - 1)
+        if not self.allowance.spend(MOVE * tries) or not self.effort.walk(tries):
+            return False
+        pins = choose_witnesses(self.knowledge, totals, avoid=self.lacking, seed=seed)
+        if pins is not None:
+            self.worlds.append(self._walk(totals, pins, self.moves, passes, seed))
+        return True
+
+    def _walk(self, totals: Ints, pins: Pins, moves: Moves, passes: int, seed: int = 0) -> Ints:
+        """Walk from a world while pinned records stay; the world where it ends."""
+        up, down = rooms(self.knowledge, totals, pins)
+        least, most = np.zeros_like(up), np.zeros_like(up)
+        end: Ints = totals + walk(*moves, up, down, least, most, passes, seed)
+        self.extend(totals, pins, most, -least)
+        return end
 
     def extend(self, totals: Ints, pins: Pins, rise: Ints, fall: Ints) -> None:
         """Learn that the totals take every value from `totals - fall` to `totals + rise` while pins stay."""
         known = self.knowledge
-        join(self.total_low, self.total_high, totals - fall, totals + rise)
         loose = known.sizes - pins.count
         rest = totals - pins.top * known.high - pins.bottom * known.low
         others = np.maximum(loose - 1, 0)
@@ -129,135 +177,22 @@ class Runs:
         high = np.where(both, known.high, np.where(stuck, edge, high))
         join(self.low, self.high, low, high)
 
-    def program_around(self, atom: int, attempt: int = 0) -> ComponentProgram:
-        """The integer program of the atom's component; one that states only a part belongs to the atom.
-
-        Later attempts start from other worlds, and state twice as much each.
-        """
+    def program_around(self, atom: int) -> ComponentProgram:
+        """The integer program of the atom's component; one that states only a part belongs to the atom."""
         component = int(self.knowledge.components[atom])
         if component not in self.programs:
-            world = self.worlds[attempt % len(self.worlds)]
-            program = ComponentProgram.around(self.knowledge, atom, world, LARGE_COMPONENT << attempt)
+            program = ComponentProgram.around(self.knowledge, atom, self.worlds[0])
             if not program.whole:
                 return program
             self.programs[component] = program
         return self.programs[component]
 
-    def by_moves(self) -> bool:
-        """Try to give every atom a long enough run by moves alone; False where going on is useless."""
-        self._wander()
-        if self._roam() and len(self.short) > ROAMED_ENOUGH * (2 + self.effort.left) and not self.thorough:
-            return False  # where short moves leave so many behind, the programs allowed will not be enough
-        for atom in self.by_difficulty():
-            if self.allowance.over:
-                return False
-            if self.lacks(atom):
-                self.allowance.spend(PUSHED * self._entries)
-                self._push(int(atom))
-        return True
 
-    def lacks(self, atom: int) -> bool:
-        """Whether the atom still needs something."""
-        return bool(self.high[atom] - self.low[atom] < self.need and not self.accepted[atom])
-
-    def by_difficulty(self) -> Ints:
-        """Atoms still short, the shortest run first: what fails, fails early."""
-        short = self.short
-        return short[np.argsort((self.high - self.low)[short], kind="stable")]
-
-    def _wander(self) -> None:
-        known = self.knowledge
-        few = known.count > MANY_ATOMS
-        for turn in range(WANDERS // 2 if few else WANDERS):
-            if not len(self.short) or not self.allowance.spend((1 + turn) * self._entries):
-                return
-            for place, totals in enumerate(self.worlds[: 1 if few else 2]):
-                pins = choose_witnesses(known, totals, seed=31 * turn + place)
-                if pins is None:
-                    continue
-                up, down = rooms(known, totals, pins)
-                shift = np.zeros_like(up)
-                wander(*known.directions, up, down, shift, 97 * turn + place, 1 + turn)
-                self.absorb(totals + shift, keep=turn % 3 == 2 and place == 0)
-
-    def _roam(self) -> bool:
-        """Walk by short moves; False where the system is too large to have them."""
-        moves = short_moves(self.knowledge.tableau)
-        if len(moves.starts) < 2:
-            return False
-        left, stalled, walked = len(self.short), 0, MOVE * ROAM_STEPS * self.knowledge.count
-        for turn in range(ROAMS):
-            stalled = stalled + 1 if len(self.short) == left and turn else 0
-            left = len(self.short)
-            if not left or stalled == STALLED or not self.allowance.spend(walked):
-                break
-            totals = self.worlds[turn % len(self.worlds)]
-            avoid = (self.high - self.low < self.need) & ~self.accepted
-            pins = choose_witnesses(self.knowledge, totals, avoid=avoid, seed=turn)
-            if pins is None:
-                continue
-            up, down = rooms(self.knowledge, totals, pins)
-            least, most = np.zeros_like(up), np.zeros_like(up)
-            shift = roam(*moves, up, down, least, most, ROAM_STEPS * len(up), turn)
-            self.extend(totals, pins, most, -least)
-            self.absorb(totals + shift, keep=turn < ROAMS - 1)
-        return True
-
-    def _push(self, atom: int) -> None:
-        for place in range(min(3, len(self.worlds))):
-            pins = self._pins_leaving(atom, place)
-            if pins is not None and self.push_from(atom, self.worlds[place], pins):
-                return
-
-    def push_from(self, atom: int, totals: Ints, pins: Pins, seed: int = 0) -> bool:
-        """Push one atom up and down from a world; whether its run is long enough then."""
-        known = self.knowledge
-        for sign in (1, -1):
-            up, down = rooms(known, totals, pins)
-            shift = np.zeros_like(up)
-            amount = int(max(self.need, 1) * min(known.sizes[atom], 2))
-            gained = push(atom, sign, amount, *known.directions, up, down, shift, seed, 40)
-            if gained > 0:
-                self._note_push(atom, int((totals + shift)[atom]), pins, sign * gained)
-                self.absorb(totals + shift, keep=False)
-            if self.high[atom] - self.low[atom] >= self.need:
-                return True
-        return False
-
-    def shaken(self, atom: int, totals: Ints, pins: Pins, seed: int) -> Ints:
-        """Another world: all that can move without one atom moves at random."""
-        known = self.knowledge
-        moves = known.directions
-        row = np.flatnonzero(known.tableau.basic == atom)
-        still = known.tableau.entries[row[0]] != 0 if len(row) else only(atom, known.count)
-        up, down = rooms(known, totals, pins)
-        shift = np.zeros_like(up)
-        wander(*moves._replace(free=moves.free & ~still), up, down, shift, seed, 2)
-        return totals + shift
-
-    def _pins_leaving(self, atom: int, place: int) -> Pins | None:
-        """Witnesses in a world, none of them in this atom where that can be avoided."""
-        if place not in self.usual_pins:
-            self.usual_pins[place] = choose_witnesses(self.knowledge, self.worlds[place])
-        pins = self.usual_pins[place]
-        if pins is None or pins.count[atom] == 0:
-            return pins
-        return choose_witnesses(self.knowledge, self.worlds[place], avoid=only(atom, self.knowledge.count))
-
-    def _note_push(self, atom: int, total: int, pins: Pins, by: int) -> None:
-        """Use the totals that a push of one atom went through, from total − by to total."""
-        known, here = self.knowledge, slice(atom, atom + 1)
-        first, last = sorted((total - by, total))
-        join(self.total_low[here], self.total_high[here], np.array([first]), np.array([last]))
-        top, bottom = int(pins.top[atom]), int(pins.bottom[atom])
-        loose = int(known.sizes[atom]) - top - bottom
-        if loose < 1:
-            return
-        low, high = int(known.low[atom]), int(known.high[atom])
-        held = top * high + bottom * low
-        least = max(low, first - held - (loose - 1) * high)
-        most = min(high, last - held - (loose - 1) * low)
-        join(self.low[here], self.high[here], np.array([least]), np.array([most]))
+def shown(known: Knowledge, worlds: Ints) -> tuple[Ints, Ints]:
+    """(w, p) each: between which values a record of each atom can be in worlds (w, p), extremes aside."""
+    others = known.sizes - 1
+    low = np.maximum(known.low, worlds - others * known.high)
+    return low, np.minimum(known.high, worlds - others * known.low)
 
 
 def join(low: Ints, high: Ints, new_low: Ints, new_high: Ints) -> None:

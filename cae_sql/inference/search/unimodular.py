@@ -150,11 +150,13 @@ def is_unimodular(matrix: Ints) -> bool:
         matrix = matrix[:, np.count_nonzero(matrix, axis=0) > 1]
         matrix = matrix[np.count_nonzero(matrix, axis=1) > 1]
         matrix = _distinct(_distinct(matrix).T).T
-    if not matrix.size:
-        return True
     if matrix.shape[0] > matrix.shape[1]:
         matrix = matrix.T
-    return len(matrix) <= MOST_ROWS and bool(_has_signs(np.ascontiguousarray(matrix)))
+    rows, columns = matrix.shape
+    if not matrix.size:
+        return True
+    # more columns that differ in more than sign are never unimodular (Heller 1957)
+    return rows <= MOST_ROWS and columns <= rows * (rows + 1) // 2 and _has_signs(matrix)
 
 
 def _distinct(matrix: Ints) -> Ints:
@@ -166,36 +168,18 @@ def _distinct(matrix: Ints) -> Ints:
     return found
 
 
-@compiled()
 def _has_signs(matrix: Ints) -> bool:
     """Whether any rows can be given signs so that no column's sum is beyond 1 (Ghouila-Houri)."""
-    rows, columns = matrix.shape
-    chosen, sums = np.zeros(rows, dtype=np.int64), np.zeros(columns, dtype=np.int64)
-    for size in range(2, rows + 1):  # small choices fail first
-        for mask in range(1 << rows):
-            count = 0
-            for row in range(rows):
-                if mask >> row & 1:
-                    chosen[count] = row
-                    count += 1
-            if count != size:
-                continue
-            found = False
-            for signs in range(1 << (size - 1)):
-                found = True
-                for column in range(columns):
-                    total = matrix[chosen[0], column]
-                    for at in range(1, size):
-                        entry = matrix[chosen[at], column]
-                        total += -entry if signs >> (at - 1) & 1 else entry
-                    sums[column] = total
-                    if total > 1 or total < -1:
-                        found = False
-                        break
-                if found:
-                    break
-            if not found:
-                return False
+    sums = np.zeros((1, matrix.shape[1]), dtype=np.int8)
+    taken = np.zeros(1, dtype=np.int64)
+    for place, row in enumerate(matrix.astype(np.int8)):
+        # all choices with this row and any before it: all signs changed do as well, so this one's is 1
+        with_row, can = sums + row, np.zeros(1 << place, dtype=np.bool_)
+        can[taken[(np.abs(with_row) <= 1).all(axis=1)]] = True
+        if not can.all():
+            return False
+        sums = np.concatenate([sums, with_row, sums - row])
+        taken = np.concatenate([taken, taken | 1 << place, taken | 1 << place])
     return True
 
 
