@@ -27,7 +27,7 @@ from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, Bells, stiffness
 from cae_sql.inference.posterior.likely import Fit, Likely
 from cae_sql.inference.posterior.members import Baselines, against
-from cae_sql.inference.posterior.tabulated import Table
+from cae_sql.inference.posterior.tabulated import FINE, Steps, Table
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone
 
@@ -129,10 +129,9 @@ class Measure:
             return areas_of_rows(rows, self.domain)
         return entropies_of_rows(rows, self.domain, self.epsilon)
 
-    @property
-    def table(self) -> Table:
-        """Of what bells leave at least."""
-        return self.baselines.table(self.epsilon, self.left)
+    def table(self, steps: Steps = FINE) -> Table:
+        """Of what bells leave at least, with cells that are so wide."""
+        return self.baselines.table(self.epsilon, self.left, steps)
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
         """(r,) how bad posteriors are, by how bad without skewness and with it."""

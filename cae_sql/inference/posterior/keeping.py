@@ -230,7 +230,7 @@ class LikelyQuestion(Question):
         like = bells.rows(likely.tilt)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             part = np.where(like > 0, rows / like, 1.0).min(axis=1)
-        bad = measure.bad(np.minimum(part, 1.0) * measure.table.least(bells), base)
+        bad = measure.bad(np.minimum(part, 1.0) * measure.table().least(bells), base)
         open_ = np.flatnonzero(~(bad <= enough))
         bad[open_] = measure.bad(measure.left(rows[open_]), base[open_])
         return bad
