@@ -188,9 +188,9 @@ class Table:
         places, edges = place + np.array([[0], [1], [0], [1]]), row + np.array([[0], [0], [1], [1]])
         firm = self._soft * np.exp(edges * self._rate)  # to the last bit what the next row starts with
         slopes, kappas = places / to_a_unit * firm, firm - self._soft
-        ends = np.tile(np.array(list(self._boxes), dtype=np.int64).reshape(-1, 2)[box], (4, 1))
+        low, high = np.tile(np.array(list(self._boxes), dtype=np.int64).reshape(-1, 2)[box], (4, 1)).T
         middle = np.full(4 * len(keys), self.centre)
-        rows = rows_of(self._tilt, *ends.T, slopes.ravel(), middle, kappas.ravel())
+        rows = rows_of(self._tilt, low, high, slopes.ravel(), middle, kappas.ravel())
         # neighbours share corners; down, by next to nothing
         names = np.stack([(box * ROWS + edges).ravel(), places.ravel(), np.tile(to_a_unit.view(np.int64), 4)])
         _, once, which = np.unique(names, axis=1, return_index=True, return_inverse=True)
