@@ -25,8 +25,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.counts import Counts
-from cae_sql.inference.posterior.insiders import Given, Measure, bells_of
-from cae_sql.inference.posterior.insiders_counted import counted_with_insider
+from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, counted_with_insider
 from cae_sql.inference.posterior.judging import UNKNOWN, AsItStands, ModelJudgement, Question, breaks
 from cae_sql.inference.posterior.likely import FOUND, Fit, Likely, Start
 from cae_sql.inference.posterior.members import Baseline, Baselines, held
