@@ -24,7 +24,7 @@ what many sums that share one person tell together.
     heaps.py            sums that are no bell, by characteristic functions
     apart.py            small clusters without the sums that many share
     asked.py            what if these were answered? From the kept factor
-    insiders.py         given the value of anybody else; insiders_counted.py: in small systems, counted
+    insiders.py         given the value of anybody else; in small systems counted
     pairs.py            the greatest risk over all pairs of a record and an insider
     tabulated.py        what a bell leaves open, from below, by lookup
     members.py          risk against what is said of people like somebody, or the prior; areas.py: areas

@@ -143,7 +143,7 @@ class _Classes:
         """By class and atom of each record and lump, (n,), and how many people it is."""
         names, code = np.unique(codes, return_inverse=True)
         pairs, which = np.unique(np.column_stack([code, labels]), axis=0, return_inverse=True)
-        of_pairs = np.bincount(which.reshape(-1), people)
+        of_pairs = np.bincount(which.reshape(-1), people).astype(np.float64)
         records = np.bincount(code, people, len(names)).astype(np.int64)
         return cls(names.astype(np.int64), records, pairs[:, 0], pairs[:, 1], of_pairs)
 

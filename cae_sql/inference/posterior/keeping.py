@@ -25,8 +25,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.counts import Counts
-from cae_sql.inference.posterior.insiders import Given, Measure, bells_of
-from cae_sql.inference.posterior.insiders_counted import counted_with_insider
+from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, counted_with_insider
 from cae_sql.inference.posterior.judging import UNKNOWN, AsItStands, ModelJudgement, Question, breaks
 from cae_sql.inference.posterior.likely import FOUND, Fit, Likely, Start
 from cae_sql.inference.posterior.members import Baseline, Baselines, held
@@ -230,7 +229,7 @@ class LikelyQuestion(Question):
         like = bells.rows(likely.tilt)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             part = np.where(like > 0, rows / like, 1.0).min(axis=1)
-        bad = measure.bad(np.minimum(part, 1.0) * measure.table.least(bells), base)
+        bad = measure.bad(np.minimum(part, 1.0) * measure.table().least(bells), base)
         open_ = np.flatnonzero(~(bad <= enough))
         bad[open_] = measure.bad(measure.left(rows[open_]), base[open_])
         return bad

@@ -43,12 +43,13 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from cae_sql.cached import cached_property
+from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.tabulated import Table
+from cae_sql.inference.posterior.tabulated import Steps, Table
 from cae_sql.inference.posterior.weights import Floats
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
@@ -78,6 +79,22 @@ class _Listed(NamedTuple):
     """(m + 1,) with a 0 behind them."""
 
 
+@compiled()
+def tilts_of(tilts: Floats, turns: Floats, kappa: Floats, theta: Floats, found: Floats) -> None:
+    """t of many, (r,), by bisection, and by a line between two listed tilts."""
+    for i in range(len(found)):
+        low, high = 0, len(tilts) - 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            if tilts[middle] + kappa[i] * turns[middle] > theta[i]:
+                high = middle
+            else:
+                low = middle
+        start, end = tilts[low] + kappa[i] * turns[low], tilts[high] + kappa[i] * turns[high]
+        part = min(max((theta[i] - start) / (end - start), 0.0), 1.0) if end > start else 0.0
+        found[i] = tilts[low] + part * (tilts[high] - tilts[low])
+
+
 class Baselines:
     """A_baseline by tilt, for one prior and domain."""
 
@@ -91,14 +108,14 @@ class Baselines:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
         self._tilt, self._top, self._domain = tilt, top, domain
         self._by_tilt = baseline == "members"
-        self._tables: dict[float | None, Table] = {}
+        self._tables: dict[tuple[float | None, Steps], Table] = {}
 
-    def table(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Table:
+    def table(self, epsilon: float | None, left: Callable[[Floats], Floats], steps: Steps) -> Table:
         """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
-        found = self._tables.get(epsilon)
+        found = self._tables.get((epsilon, steps))
         if found is None:
             most = 1.0 if epsilon is not None else float(self._domain.step) * self._tilt.windows.count
-            found = self._tables.setdefault(epsilon, Table(self._tilt, left, most))
+            found = self._tables.setdefault((epsilon, steps), Table(self._tilt, left, most, steps))
         return found
 
     def areas(self, kappa: Floats, theta: Floats) -> Floats:
@@ -107,18 +124,10 @@ class Baselines:
         return found
 
     def tilts(self, kappa: Floats, theta: Floats) -> Floats:
-        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By bisection,
-        and by a line between two listed tilts."""
-        tilts, turns, _ = self._listed
-        low, high = np.zeros(len(theta), dtype=np.int64), np.full(len(theta), len(tilts) - 1)
-        for _ in range(len(tilts).bit_length()):
-            middle = (low + high) // 2
-            above = tilts[middle] + kappa * turns[middle] > theta
-            low, high = np.where(above, low, middle), np.where(above, middle, high)
-        start, end = tilts[low] + kappa * turns[low], tilts[high] + kappa * turns[high]
-        wide = end > start
-        part = np.clip((theta - start) / np.where(wide, end - start, 1.0), 0.0, 1.0)
-        found: Floats = tilts[low] + np.where(wide, part, 0.0) * (tilts[high] - tilts[low])
+        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By lines
+        between listed tilts."""
+        found = np.empty(len(theta))
+        tilts_of(self._listed.tilts, self._listed.turns, kappa, theta, found)
         return found
 
     def of(self, likely: Likely) -> Floats:

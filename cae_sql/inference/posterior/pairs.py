@@ -22,6 +22,7 @@ from cae_sql.compiled import compiled
 from cae_sql.inference.posterior.bell import STILL, SURE, stiffness
 from cae_sql.inference.posterior.insiders import SAME, Given, Measure, shared, telling
 from cae_sql.inference.posterior.likely import Fit, Flags, Likely
+from cae_sql.inference.posterior.tabulated import COARSE
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 ROUNDING = 1e-7
@@ -101,7 +102,7 @@ def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, mea
     `Baselines.greatest` between the tilts at the ends of κ and δ.
     """
     fit, seen, variance = likely.fit, likely.fit.observed, likely.fit.variances[columns]
-    table = measure.table
+    table = measure.table(COARSE)
     moving, slope, theta = variance > STILL, fit.slope[columns], fit.theta[columns]
     h = np.clip(fit.leverage[columns] + gains, 0.0, 1.0)
     kappas, rest = stiffness(h, variance), np.maximum(1.0 - h, SURE)
@@ -216,7 +217,7 @@ def _measured(
     `settled` is the greatest bound of the other pairs."""
     _, once = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
     told, alike = told.of(once), np.full(len(once), column)
-    bounds = measure.of_pairs(likely, alike, told, measure.table.least)
+    bounds = measure.of_pairs(likely, alike, told, measure.table().least)
     within = bounds <= enough
     most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
     open_, first, count = open_[np.argsort(-bounds[open_], kind="stable")], 0, 8

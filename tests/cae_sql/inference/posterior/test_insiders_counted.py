@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
-from cae_sql.inference.posterior import insiders_counted
-from cae_sql.inference.posterior.insiders import Measure
-from cae_sql.inference.posterior.insiders_counted import counted_with_insider
+from cae_sql.inference.posterior import insiders
+from cae_sql.inference.posterior.insiders import Measure, counted_with_insider
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure import cae_area
@@ -99,7 +98,7 @@ def test_components_of_many_records_and_values_are_left_to_the_formula(
     past = LikelyKnowledge(system, LikelyStandard(Limit(risk=0.5), Domain(0, 4, 1), "prior", 1))
     measure = Measure(past.standard.domain, past.baselines)
     assert counted_with_insider(past.likely, measure).atoms.all()
-    monkeypatch.setattr(insiders_counted, "MOST_ROOM", 39)
+    monkeypatch.setattr(insiders, "MOST_ROOM", 39)
     assert not counted_with_insider(past.likely, measure).atoms.any()
 
 
@@ -113,7 +112,7 @@ def test_what_cannot_be_counted_with_what_may_be_spent_is_left_to_the_formula(
     past = LikelyKnowledge(system, LikelyStandard(Limit(risk=0.5), Domain(0, 4, 1), "prior", 1))
     measure = Measure(past.standard.domain, past.baselines)
     assert past.likely.exact[1].all()
-    monkeypatch.setattr(insiders_counted, "ALL_STEPS", 0)
+    monkeypatch.setattr(insiders, "ALL_STEPS", 0)
     assert not counted_with_insider(past.likely, measure).atoms.any()
     monkeypatch.undo()
     assert counted_with_insider(past.likely, measure).atoms.all()

@@ -15,14 +15,13 @@ from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Grid
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import Bells
-from cae_sql.inference.posterior.tabulated import STEPS, Table
+from cae_sql.inference.posterior.tabulated import COARSE, FINE, Table
 from cae_sql.inference.posterior.weights import Floats
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.tables.priors import Prior
 
 SEEDS = st.integers(0, 10**9)
-WIDTHS = st.sampled_from([STEPS, (0.12, 0.1)])
-"""Of cells, and twice as wide ones."""
+WIDTHS = st.sampled_from([FINE, COARSE])
 
 
 def some(seed: int, count: int = 40) -> tuple[Tilt, Domain, Bells]:
@@ -65,7 +64,7 @@ def test_of_a_bell_that_leaves_much_the_table_says_nearly_all(seed: int) -> None
     tilt, domain, bells = some(seed)
     (left, most), _ = measures(domain)
     area = left(bells.rows(tilt))
-    found = Table(tilt, left, most).least(bells)
+    found = Table(tilt, left, most, FINE).least(bells)
     wide = area > 0.1 * domain.area
     assert (found[wide] >= 0.9 * area[wide]).all()
 
@@ -94,7 +93,7 @@ def test_no_bell_of_a_range_leaves_less_than_the_table_says_of_all(
 def test_a_bound_hangs_on_nothing_that_was_looked_up_before(seed: int) -> None:
     tilt, domain, bells = some(seed)
     (left, most), _ = measures(domain)
-    together, apart = (Table(tilt, left, most) for _ in range(2))
+    together, apart = (Table(tilt, left, most, FINE) for _ in range(2))
     first = together.least(bells)
     backwards = Bells(
         bells.low[::-1], bells.high[::-1], bells.theta[::-1], bells.middle[::-1], bells.kappa[::-1]
@@ -104,7 +103,7 @@ def test_a_bound_hangs_on_nothing_that_was_looked_up_before(seed: int) -> None:
 
 
 @over(SEEDS, WIDTHS)
-@example(23621701, STEPS)
+@example(23621701, FINE)
 def test_a_range_of_cells_some_of_which_were_looked_up_before_has_the_bound_of_all(
     seed: int, step: tuple[float, float]
 ) -> None:
@@ -132,7 +131,7 @@ def test_a_range_of_cells_some_of_which_were_looked_up_before_has_the_bound_of_a
 def test_a_table_grows_and_begins_anew_without_a_bound_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     tilt, domain, bells = some(5, 4_000)
     (left, most), _ = measures(domain)
-    table = Table(tilt, left, most)
+    table = Table(tilt, left, most, FINE)
     monkeypatch.setattr("cae_sql.inference.posterior.tabulated.MOST", 100)
     first = table.least(bells)
     assert (table.least(bells) == first).all()
@@ -141,7 +140,7 @@ def test_a_table_grows_and_begins_anew_without_a_bound_that_changes(monkeypatch:
 def test_boxes_of_more_units_than_31_bits_hold_are_told_apart() -> None:
     """Of ten thousand million units two ends were one number, and a box was taken for another one."""
     tilt, domain, _ = some(0)
-    table = Table(tilt, *measures(domain)[0])
+    table = Table(tilt, *measures(domain)[0], FINE)
     low, high = np.array([0, 4, 0, 4]), np.array([10**10, 1_410_065_408, 10**10, 10**10])
     numbers = table._numbered(low, high)
     assert numbers.tolist() == [numbers[0], numbers[1], numbers[0], numbers[3]]
