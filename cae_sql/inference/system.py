@@ -53,7 +53,7 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.ways import ALL, Ways
 
 if TYPE_CHECKING:
-    from cae_sql.inference.posterior.carrying import Carriers
+    from cae_sql.inference.posterior.likeliest import Carriers
     from cae_sql.inference.posterior.likely import Likelihood, Likely
 
 CERTIFYING = 3 * 10**9
@@ -615,12 +615,12 @@ class AnsweredSystem:
             self._carriers_now = likely, self._carriers(likely)
         numbers = [number for number, each in enumerate(self.answers) if each.kind == "sum"]
         found = self._carriers_now[1].of(int(likely.known.atoms.labels[place]), most, share)
-        return [(numbers[one.row], one.leverage) for one in found]
+        return [(numbers[row], leverage) for row, leverage in found]
 
     def _carriers(self, likely: Likely) -> Carriers:
         from cae_sql.inference.facts.rank import coefficients_of
         from cae_sql.inference.intervals.interior import sparse_columns
-        from cae_sql.inference.posterior.carrying import Carriers
+        from cae_sql.inference.posterior.likeliest import Carriers
 
         known, seen = likely.known, likely.fit.observed
         sums = [each for each in self.answers if each.kind == "sum"]
@@ -649,7 +649,7 @@ class AnsweredSystem:
         name = self.version, domain, insider
         if self._likely_now is None or self._likely_now[0] != name:
             # late: an eighth of a second that a question which is known need not pay
-            from cae_sql.inference.posterior.noisy import likely_of
+            from cae_sql.inference.posterior.likely import Likely
             from cae_sql.inference.posterior.windows import Tilt, Windows
 
             windows = Windows.of(self.grid, domain)
@@ -665,7 +665,7 @@ class AnsweredSystem:
             known = found.known.refined(self.observed).observing(self.observed)
             self._likely_now = (
                 name,
-                likely_of(known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
+                Likely(known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
             )
         return self._likely_now[1]
 

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
-from cae_sql.inference.posterior.likely import Fit, Flags, Likely
+from cae_sql.inference.posterior.fit import Fit
+from cae_sql.inference.posterior.likely import Flags, Likely
 from cae_sql.inference.posterior.members import Baselines, against
 from cae_sql.inference.posterior.pairs import (
     LEVELS,

@@ -31,9 +31,9 @@ from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.figures import ClassFigures
+from cae_sql.inference.posterior.fit import FOUND, Fit, Start
 from cae_sql.inference.posterior.insiders import (
     Measure,
     bells_of,
@@ -41,7 +41,7 @@ from cae_sql.inference.posterior.insiders import (
 )
 from cae_sql.inference.posterior.insiders_counted import counted_with_insider
 from cae_sql.inference.posterior.judging import CLOSE, UNKNOWN, AsItStands, ModelJudgement
-from cae_sql.inference.posterior.likely import FOUND, Fit, Flags, Likely, Start
+from cae_sql.inference.posterior.likely import Asked, Flags, Likely
 from cae_sql.inference.posterior.members import (
     Baseline,
     Baselines,
@@ -50,7 +50,6 @@ from cae_sql.inference.posterior.members import (
     held,
     posterior_risks,
 )
-from cae_sql.inference.posterior.noisy import likely_of
 from cae_sql.inference.posterior.overheard import risk_overheard
 from cae_sql.inference.posterior.pairs import Given
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -110,7 +109,7 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         likely = vars(self).get("likely")
         if likely is None or "fit" not in vars(likely):
             return self._before
-        fit = likely.fit.of_sums or likely.fit
+        fit = likely.fit.sums_alone
         if fit.off > FOUND:
             return None
         return _SoFar(self._fitted, likely.known.atoms, Start(fit.observed.sums, fit.point))
@@ -155,7 +154,7 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         known = found.known.refined(self.system.observed).observing(self.system.observed)
         start = None if self._before is None else self._before.start
         top, ways = int(self.system.grid.top), self.system.ways
-        return likely_of(known, found.sums, tilt, top, start, ways, self._counts)
+        return Likely(known, found.sums, tilt, top, start=start, ways=ways, counts=self._counts)
 
 
 class LikelyQuestion:
@@ -190,9 +189,8 @@ class LikelyQuestion:
         name, self.open = tuple(values), []
         if name in self._judged:
             return self._judged[name]
-        asked = self._asked if keep else self._asked.apart()
         try:
-            likely = asked.given(name, allowance)
+            likely = self._asked.given(name, allowance)
             found = self._judge(likely, allowance)
             if keep and len(likely.telling.columns):
                 self.smooth = False

@@ -79,12 +79,7 @@ class Factor:
         return found
 
     def bordered(self, cross: Floats, own: Floats) -> Border:
-        """With r rows more.
-
-        Args:
-            cross: (k, r) covariances of the old rows with the new.
-            own: (r, r) covariances of the new ones, slack included.
-        """
+        """With r rows more: their covariances with the old ones (k, r), and with each other (r, r)."""
         weights = self.solve(cross)
         # what is left of a row that hangs on others is rounding, and says nothing
         left = own - cross.T @ weights
@@ -116,12 +111,7 @@ class Border:
         return Factor(np.block([[self.past.root, above], [corner, self.root]]))
 
     def image(self, old: scipy.sparse.csc_array, new: scipy.sparse.csc_array) -> Floats:
-        """(r, q) g = Sᵀ (q − Wᵀ a) of each column: aᵀ H⁻¹ b of two of them gains gᵀ g', leverage σ² gᵀ g.
-
-        Args:
-            old: (k, q) coefficients in the old rows.
-            new: (r, q) in the new ones.
-        """
+        """(r, q) g = Sᵀ (q − Wᵀ a) of columns a (k, q), q (r, q): aᵀ H⁻¹ b gains gᵀ g', leverage σ² gᵀ g."""
         found: Floats = self.root @ (new.toarray() - (old.T @ self.weights).T)
         return found
 

@@ -2,12 +2,12 @@
 by a public prior).
 
 - Small components, and single sums, are *counted*: exact (`components`).
-- Elsewhere a record's tilted distribution is narrowed by its leverage (`bell`), answered extremes are
+- Elsewhere a record's tilted distribution is narrowed by its leverage (`fit`, `bell`), answered extremes are
   taken as a mixture over who attains them (`attained`), and where sums leave few people modulo a small
   number their residue counts too (`telling`).
 
 Which of the two a record got is said (`Likelihood.counted`). Everything is by atoms: records that no answer
-tells apart are equally likely to have any value.
+tells apart are equally likely to have any value. `Asked` is the same after hypothetical answers.
 
 Promise: it hangs on answers, domain and prior alone, and on no clock.
 
@@ -17,8 +17,8 @@ Source: `mathematics.md`, 7.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy
@@ -27,18 +27,22 @@ from numpy.typing import NDArray
 from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
-from cae_sql.inference.facts.knowledge import Extreme, Knowledge
+from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.rank import coefficients_of
+from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.posterior.apart import LITTLE, Apart
-from cae_sql.inference.posterior.attained import Ends, doubtful, mixed
-from cae_sql.inference.posterior.attaining import Attaining, with_attained
-from cae_sql.inference.posterior.bell import STILL, SURE, rows_of, stiffness
+from cae_sql.inference.posterior.attained import Extreme
+from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
 from cae_sql.inference.posterior.counts import Counts
+from cae_sql.inference.posterior.fit import FOUND as FOUND
+from cae_sql.inference.posterior.fit import Bordered, Fit, Start
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
-from cae_sql.inference.posterior.leverage import Factor, covariance
-from cae_sql.inference.posterior.observations import Observations, observations
+from cae_sql.inference.posterior.leverage import covariance
+from cae_sql.inference.posterior.noisy import with_observed
+from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.telling import Telling, weighed
-from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes, thirds_of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.inference.ways import ALL, Ways
@@ -60,187 +64,6 @@ RELIABLE = 10.0
 0.005 in systems of 37 to 1,272 tables, by up to 0.23 in such of 14 to 180; others have other lattices."""
 FOR_EACH = 1_000
 """Steps that a component costs at least."""
-FOUND = 1e-3
-"""Standard deviations by which a model's expected sums may be off."""
-ROUNDS, ADDED = 60, 1e-8
-"""In which what attained extremes add to sums is looked for, until it changes by so many deviations."""
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """The tilted model of some observations, and their factor. Shapes: k rows, q columns."""
-
-    observed: Observations
-    point: Floats
-    """(k,) λ."""
-    off: float
-    """By how many standard deviations expected sums are off."""
-    theta: Floats
-    """(q,) λᵀ a."""
-    means: Floats
-    """(q,) μ, in units."""
-    variances: Floats
-    """(q,) σ²."""
-    logs: Floats
-    """(q,) log Σ_u prior(u) exp(θ u), and θ times what attained extremes add to μ."""
-    factor: Factor
-    tilt: Tilt
-    """Prior and windows."""
-    worked_out: Floats | None = None
-    """(q,) leverage, where it is known."""
-    of_sums: Fit | None = None
-    """The fit of the answered sums alone, where this has what is observed besides (`noisy`): their rows and
-    columns come first here."""
-    whole: bool = True
-    """Whether what attained extremes add to sums is in it; False where no such tilt was found."""
-    before: Floats | None = None
-    """(q,) σ² before answers that are hypothetical: one search for residues serves them all."""
-    skewed: bool = True
-    """Whether skewness is counted."""
-
-    @classmethod
-    def of(
-        cls,
-        observed: Observations,
-        tilt: Tilt,
-        start: Floats | None = None,
-        allowance: Allowance = UNLIMITED,
-        ends: Attaining | None = None,
-        close: float = CLOSE,
-    ) -> Fit:
-        """By Newton's method.
-
-        Args:
-            observed: The sums.
-            tilt: Prior and windows.
-            start: (k,) λ to begin with: of like sums. By default 0.
-            allowance: What may be spent.
-            ends: Extremes that somebody must attain.
-            close: By how many standard deviations expected sums may be off, about.
-
-        Raises:
-            InvalidInput: too many groups of records with a prior.
-            OutOfTime: more than may be spent.
-        """
-        moments = moments_of(observed, tilt)
-        point, off = fitted(observed.rows, observed.sizes, observed.sums, moments, start, allowance, close)
-        if start is not None and not off <= FOUND:
-            point, off = fitted(observed.rows, observed.sizes, observed.sums, moments, None, allowance, close)
-        if not len(point):
-            ends = None  # no sum is raised
-        given = with_attained(ends, moments)
-        raised = None if ends is None else _raised(observed, moments, given, point, allowance)
-        if raised is not None:
-            point, off = raised
-        theta = observed.matrix.T @ point
-        now = given(theta) if raised is not None else moments(theta)
-        factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = cls(observed, point, off, theta, now.means, now.variances, now.logs, factor, tilt)
-        if ends is None:
-            return found
-        if raised is None:
-            return replace(found, whole=False)
-        return replace(found, worked_out=found.beside(ends.shared(theta, moments(theta))))
-
-    def beside(self, shared: Floats) -> Floats:
-        """(q,) leverage where people vary together, (e, q) as `Attaining.shared`: more of those who do not.
-
-        Of those who do it is left as it is: what others have hangs on the own value by more than sums.
-        """
-        some, plain = shared.any(axis=0), self.leverage
-        if not some.any():
-            return plain
-        seen = self.observed
-        with alone():
-            apart = covariance(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
-            together = seen.matrix @ (seen.sizes * shared).T
-            factor = Factor.by(apart - together @ together.T)
-        return np.where(some, plain, np.maximum(plain, factor.leverages(seen.matrix, self.variances)))
-
-    @cached_property
-    def leverage(self) -> Floats:
-        """(q,) h of one record of each column."""
-        if self.worked_out is not None:
-            return self.worked_out
-        return self.factor.leverages(self.observed.matrix, self.variances)
-
-    @cached_property
-    def slope(self) -> Floats:
-        """(q,) by how much a bell's slope is greater for skewness: see `bell`.
-
-        Of slacks, and of whom nothing is left to move, 0.
-        """
-        if not self.skewed:
-            return np.zeros(len(self.theta))
-        if self.of_sums is not None:  # noise is not skew
-            return np.append(self.of_sums.slope, np.zeros(len(self.theta) - len(self.of_sums.theta)))
-        seen, count = self.observed, self.observed.people
-        if not len(self.point):
-            return np.zeros(len(self.theta))
-        thirds = np.zeros(len(self.theta))
-        thirds[:count] = self.tilt.thirds(seen.low[:count], seen.high[:count], self.theta[:count])
-        thirds[count:] = thirds_of_boxes(seen.low[count:], seen.high[count:], self.theta[count:])
-        moving = self.variances > STILL
-        each = np.where(moving, self.leverage / np.where(moving, self.variances, 1.0), 0.0)
-        told = self.factor.solve(seen.matrix @ (seen.sizes * thirds * each))
-        found = (seen.matrix.T @ told - thirds * each**2) / (2.0 * np.maximum(1.0 - self.leverage, SURE))
-        moving[count:] = False
-        return np.where(moving, found, 0.0)
-
-    @cached_property
-    def shift(self) -> Floats:
-        """(q,) the same as a shift of what is expected, in units, as an insider's value shifts it."""
-        found: Floats = self.slope * np.maximum(1.0 - self.leverage, SURE) * self.variances
-        return found
-
-
-def _raised(
-    observed: Observations,
-    plain: Callable[[Floats], Moments],
-    given: Callable[[Floats], Moments],
-    point: Floats,
-    allowance: Allowance,
-) -> tuple[Floats, float] | None:
-    """λ at which sums are what is expected of records some of whom attain extremes, and how far they are off.
-
-    What attaining adds to the sums is taken off them, and λ looked for as if there were no extremes, in turn:
-    it changes less than the sums themselves. None where that comes to no end.
-
-    Args:
-        observed: The sums.
-        plain: Moments by θ inside of the boxes.
-        given: The same given that extremes are attained.
-        point: (k,) λ to begin with.
-        allowance: What may be spent.
-    """
-    before, off = np.full(len(observed.sums), np.inf), np.inf
-    for _ in range(ROUNDS):
-        theta = observed.matrix.T @ point
-        now = given(theta)
-        left = observed.sums - observed.matrix @ (observed.sizes * (now.means - plain(theta).means))
-        spread = np.sqrt(np.maximum(observed.rows**2 @ (observed.sizes * now.variances), STILL))
-        if (np.abs(left - before) <= ADDED * spread).all():
-            return point, off
-        point, off = fitted(observed.rows, observed.sizes, left, plain, point, allowance)
-        if not off <= FOUND:
-            return None
-        before = left
-    return None
-
-
-def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments]:
-    """Of one record of each column: people under the prior, slacks with all values alike."""
-    count = observed.people
-    of_people = tilt.moments(observed.low[:count], observed.high[:count])
-    if count == len(observed.sizes):
-        return of_people
-    of_slacks = of_boxes(observed.low[count:], observed.high[count:])
-
-    def moments(theta: Floats) -> Moments:
-        parts = zip(of_people(theta[:count]), of_slacks(theta[count:]), strict=True)
-        return Moments(*(np.concatenate(pair) for pair in parts))
-
-    return moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,69 +100,41 @@ class Likelihood:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """λ of fewer answers, where it is looked for first after one more."""
-
-    sums: Ints
-    """(k,) right-hand sides of the observations."""
-    point: Floats
-    """(k,) λ."""
-
-    def of(self, seen: Observations) -> Floats | None:
-        """(k,) for more observations, where these come first, with 0 for new ones; None where they do not."""
-        known = len(self.sums)
-        if len(seen.sums) < known or (seen.sums[:known] != self.sums).any():
-            return None
-        return np.append(self.point, np.zeros(len(seen.sums) - known))
-
-
+@dataclass(eq=False)
 class Likely:
-    """What some answers make likely, worked out as it is asked for."""
+    """What some answers make likely, worked out as it is asked for. Shapes: p atoms, w windows."""
 
-    def __init__(
-        self,
-        known: Knowledge,
-        sums: Ints,
-        tilt: Tilt,
-        top: int,
-        fit: Fit | None = None,
-        allowance: Allowance = UNLIMITED,
-        counts: Counts | None = None,
-        start: Start | None = None,
-        ways: Ways = ALL,
-    ) -> None:
-        """Fit nothing yet.
-
-        Args:
-            known: Boxes, extremes, and the matrix of the independent sums.
-            sums: (k,) their right-hand sides.
-            tilt: Prior, and windows in which values are gathered.
-            top: Greatest value of a record, in units.
-            fit: Of the same sums, where it is known.
-            allowance: What the fit may spend.
-            counts: What was counted of components before; what is now is added.
-            start: Where λ is looked for first.
-            ways: What is reckoned with.
-        """
-        self.ways = ways
-        self.known, self.sums, self.tilt, self.top = known, sums, tilt, top
-        self._fit, self._allowance, self._start = fit, allowance, start
-        self.counts = Counts() if counts is None else counts
+    known: Knowledge
+    """Boxes, extremes, and the matrix of the independent sums."""
+    sums: Ints
+    """(k,) their right-hand sides."""
+    tilt: Tilt
+    """Prior, and windows in which values are gathered."""
+    top: int
+    """Greatest value of a record, in units."""
+    fitted: Fit | None = None
+    """Of the same sums, where it is known."""
+    allowance: Allowance = UNLIMITED
+    """What may be spent."""
+    counts: Counts = field(default_factory=Counts)
+    """What was counted of components before; what is now is added."""
+    start: Start | None = None
+    """Where λ is looked for first."""
+    ways: Ways = ALL
+    """What is reckoned with."""
 
     @cached_property
     def fit(self) -> Fit:
-        """The tilted model of the answered sums.
+        """The tilted model of what is answered and observed.
 
         Raises:
             InconsistentAnswers: two ends of one sum leave nothing between them.
             InvalidInput, OutOfTime: as `Fit.of`.
         """
-        if self._fit is not None:
-            return self._fit
-        seen = observations(self.known, self.sums)
-        start = None if self._start is None else self._start.of(seen)
-        return Fit.of(seen, self.tilt, start, self._allowance, Attaining.of(self.known, seen, self.tilt))
+        if self.fitted is not None:
+            return self.fitted
+        found = Fit.of_answers(self.known, self.sums, self.tilt, self.start, self.allowance)
+        return with_observed(found, self.known)
 
     @cached_property
     def straight(self) -> Likely:
@@ -347,12 +142,9 @@ class Likely:
 
         Nearer to what is exact is the one with it. Which of the two is too low hangs on the system.
         """
-        fit = replace(self.fit, skewed=False, worked_out=self.fit.leverage)
-        found = Likely(
-            self.known, self.sums, self.tilt, self.top, fit, self._allowance, self.counts, ways=self.ways
-        )
-        found.exact, found.telling, found._doubtful = self.exact, self.telling, self._doubtful
-        found.apart, found.heaped = self.apart, self.heaped
+        found = replace(self, fitted=replace(self.fit, skewed=False, worked_out=self.fit.leverage))
+        shared = ("exact", "telling", "_doubtful", "apart", "heaped")
+        vars(found).update({name: getattr(self, name) for name in shared})
         return found
 
     @property
@@ -365,11 +157,17 @@ class Likely:
     @cached_property
     def leverage(self) -> Floats:
         """(p,) of one record of each atom; 0 of nobody's, and where sums at their ends leave one value."""
-        found = np.zeros(self.known.count)
-        count = self.fit.observed.people
-        moving = self.fit.variances[:count] > STILL
-        found[self.fit.observed.atoms] = np.where(moving, self.fit.leverage[:count], 0.0)
+        fit, count = self.fit, self.fit.observed.people
+        moving = fit.variances[:count] > STILL
+        return self._by_atom(np.where(moving, fit.leverage[:count], 0.0), 0.0)
+
+    def _by_atom(self, of_people: Floats, others: float) -> Floats:
+        """(p,) of one record of each column of somebody; `others` of nobody's."""
+        found = np.full(self.known.count, others)
+        found[self.fit.observed.atoms] = of_people
         return found
+
+    # --- the formula
 
     @cached_property
     def tilted(self) -> Floats:
@@ -377,128 +175,12 @@ class Likely:
         return self._rows(np.arange(self.known.count), narrowed=False)
 
     def _rows(self, atoms: Ints, narrowed: bool) -> Floats:
-        """(r, w) of some atoms: p⁰, or the bells that leverage makes of it; 0 of nobody's."""
-        fit, seen = self.fit, self.fit.observed
+        """(r, w) of some atoms, as `Fit.rows`; 0 of nobody's."""
+        seen = self.fit.observed
         place = np.minimum(np.searchsorted(seen.atoms, atoms), seen.people - 1)
         own = seen.atoms[place] == atoms
-        some = place[own]
-        kappa, theta = np.zeros(len(some)), fit.theta[some]
-        if narrowed:
-            kappa, theta = stiffness(fit.leverage[some], fit.variances[some]), theta + fit.slope[some]
         found = np.zeros((len(atoms), self.tilt.windows.count))
-        found[own] = rows_of(self.tilt, seen.low[some], seen.high[some], theta, fit.means[some], kappa)
-        return found
-
-    @cached_property
-    def bits(self) -> Floats:
-        """(p,) log2 of about how many tables the atoms that hang together have; ∞ where no sum is about them.
-
-        By the saddle point: Σ H(p⁰) − ½ log2 det(1 + 2π H), over a component's records, slacks and sums; the
-        1 is there because a whole number without variance is one number. With a prior it is how many tables
-        that are alike it amounts to. Of clusters that are `apart` it is of their own sums alone.
-        """
-        found = self._bits(None)
-        if self.apart.all:
-            return found
-        return np.where(self.apart.atoms, np.minimum(found, self._bits(self.apart.rows)), found)
-
-    def _bits(self, rows: Flags | None) -> Floats:
-        """(p,) by some sums, (k,), or all."""
-        fit, seen, windows = self.fit, self.fit.observed, self.tilt.windows
-        seen = seen if rows is None else seen.with_rows(rows)
-        tilted, count = self.tilted[seen.atoms], seen.people
-        entropies = np.empty(len(seen.sizes))
-        entropies[:count] = -scipy.special.xlogy(tilted, tilted).sum(axis=1) + np.log(windows.width)
-        if count < len(seen.sizes):
-            slack = of_boxes(seen.low[count:], seen.high[count:])(fit.theta[count:])
-            entropies[count:] = slack.logs - fit.theta[count:] * slack.means
-        labels = seen.components
-        total = np.bincount(labels, seen.sizes * entropies)
-        of_row, held = _components_of_rows(seen), np.zeros(len(total), dtype=np.bool_)
-        spread = covariance(seen.matrix, seen.sizes * fit.variances)
-        for label in np.unique(of_row).tolist():
-            some = np.flatnonzero(of_row == label)
-            part = np.eye(len(some)) + 2 * np.pi * spread[np.ix_(some, some)]
-            with alone():
-                total[label] -= np.linalg.slogdet(part)[1] / 2
-            held[label] = True
-        found = np.full(self.known.count, np.inf)
-        found[seen.atoms] = np.where(held, total / np.log(2), np.inf)[labels[:count]]
-        return found
-
-    @cached_property
-    def reliable(self) -> Flags:
-        """(p,) as `Likelihood.reliable`."""
-        counted = self.exact[1]
-        if counted.all():
-            return counted
-        found: Flags = counted | ((self.least_bits >= RELIABLE) & ~self.tangled)
-        if not found[self.known.protected].all():
-            found = counted | ((self.bits >= RELIABLE) & ~self.tangled)
-        return found
-
-    @cached_property
-    def tangled(self) -> Flags:
-        """(p,) of whom the formula does not know what is said: more residues are about them than can be put
-        together, sums that they are in are no bell, or what attained extremes add to them was not found."""
-        found = self.heaped.copy()
-        found[self.fit.observed.atoms[self.telling.open]] = True
-        if not self.fit.whole:
-            labels = self.known.components
-            told = np.concatenate([each.atoms for each in self.known.extremes])
-            found |= np.isin(labels, labels[told])
-        return found
-
-    @cached_property
-    def characters(self) -> Characters:
-        """How much everybody hides."""
-        fit = self.fit.of_sums or self.fit
-        return Characters(fit.observed, fit.theta, self.tilt, self.top)
-
-    @cached_property
-    def heaped(self) -> Flags:
-        """(p,) who is in sums, or differences of two, that are no bell: counted, or not told."""
-        fit, found = self.fit.of_sums or self.fit, np.zeros(self.known.count, dtype=np.bool_)
-        found[fit.observed.atoms] = in_heaps(self.characters, fit.variances)[: fit.observed.people]
-        return found
-
-    @cached_property
-    def apart(self) -> Apart:
-        """Clusters by themselves, without sums that many share and that tell little."""
-        fit = self.fit.of_sums or self.fit
-        if self.known.observed or not len(self.sums):
-            return Apart.nothing(self.known, self.sums, fit.observed.matrix.shape[0])
-        return Apart.of(self.known, self.sums, fit, self.characters)
-
-    @cached_property
-    def least_bits(self) -> Floats:
-        """(p,) a bound of `bits` from below, without a row and without a determinant.
-
-        H(p⁰) ≥ log Σ_u prior(u) exp(θ u) − θ μ − max log prior, and a determinant is at most the product of
-        its diagonal (Hadamard).
-        """
-        found = self._least_bits(None)
-        if self.apart.all:
-            return found
-        return np.where(self.apart.atoms, np.minimum(found, self._least_bits(self.apart.rows)), found)
-
-    def _least_bits(self, some: Flags | None) -> Floats:
-        """(p,) by some sums, (k,), or all."""
-        fit, seen = self.fit, self.fit.observed
-        seen = seen if some is None else seen.with_rows(some)
-        entropies = fit.logs - fit.theta * fit.means
-        if self.tilt.logs is not None:
-            entropies[: seen.people] -= self.tilt.logs.max()
-        total = np.bincount(seen.components, seen.sizes * np.maximum(entropies, 0.0))
-        rows = scipy.sparse.csr_array(
-            (seen.rows.data**2, seen.rows.indices, seen.rows.indptr), seen.rows.shape
-        )
-        spread = np.log1p(2 * np.pi * (rows @ (seen.sizes * fit.variances))) / 2
-        of_row = _components_of_rows(seen)
-        total -= np.bincount(of_row, spread, len(total))
-        held = np.bincount(of_row, minlength=len(total)) > 0
-        found = np.full(self.known.count, np.inf)
-        found[seen.atoms] = np.where(held, total / np.log(2), np.inf)[seen.components[: seen.people]]
+        found[own] = self.fit.rows(place[own], narrowed)
         return found
 
     @property
@@ -522,53 +204,41 @@ class Likely:
     @cached_property
     def _attaining(self) -> tuple[Ints, Floats]:
         """Atoms that may attain an extreme which others might not, ascending, and their rows, (a, w)."""
-        known, fit, seen = self.known, self.fit, self.fit.observed
-        extremes = self._doubtful
-        some = [known.able_atoms[each] for each in extremes]
-        atoms = np.unique(np.concatenate([*some, np.zeros(0, dtype=np.int64)]))
-        rows = self._rows(atoms, narrowed=True)
-        if not len(atoms):
-            return atoms, rows
-        at = np.searchsorted(seen.atoms, atoms)
+        fit, seen = self.fit, self.fit.observed
+        at = np.unique(np.concatenate([*(some for _, some in self._doubtful), np.zeros(0, dtype=np.int64)]))
+        rows = fit.rows(at, narrowed=True)
+        if fit.ends is None or not len(at):
+            return seen.atoms[at], rows
         kappa, turned = stiffness(fit.leverage[at], fit.variances[at]), fit.theta[at] + fit.slope[at]
-        slopes = Ends(*(turned - kappa * (end[at] - fit.means[at]) for end in (seen.low, seen.high)))
+        slopes = turned - kappa * (np.stack([seen.low[at], seen.high[at]]) - fit.means[at])
         width = self.tilt.windows.width
-        return atoms, mixed(known, extremes, atoms, seen.sizes[at], rows, width, slopes)
+        return seen.atoms[at], fit.ends.mixed(self._doubtful, at, rows, width, slopes)
 
     @cached_property
     def _doubtful(self) -> list[Extreme]:
         """Answered extremes that might not be attained."""
-        known, fit, seen = self.known, self.fit, self.fit.observed
-        if not known.extremes:
+        fit, seen = self.fit, self.fit.observed
+        if fit.ends is None:
             return []
         some = slice(0, seen.people)
-        low, high, theta = seen.low[some], seen.high[some], fit.theta[some]
-        plain, width = self.tilt.moments(low, high)(theta), self.tilt.windows.width
+        low, high, theta, means = seen.low[some], seen.high[some], fit.theta[some], fit.means[some]
         kappa, slope = stiffness(fit.leverage[some], fit.variances[some]), fit.slope[some]
-        own, chances = np.zeros(known.count, dtype=np.int64), np.zeros((2, known.count))
-        own[seen.atoms] = seen.sizes[some]
-        reach = np.maximum(fit.means[some] - low, high - fit.means[some])
+        reach = np.maximum(means - low, high - means)
         # what a bell makes of a value is at most as much as at its top
         most = np.minimum(np.abs(slope) * reach, slope**2 / (2.0 * np.maximum(kappa, np.finfo(float).tiny)))
-        for place, end in enumerate((low, high)):
-            away = end - fit.means[some]
-            logs = theta * end - plain.logs + slope * away - 0.5 * kappa * away**2 - most
-            if self.tilt.logs is not None:
-                logs += self.tilt.logs[end // width]
-            chances[place, seen.atoms] = np.exp(np.minimum(logs, 0.0))
-        return doubtful(known, own, Ends(*chances))
+        away = np.stack([low, high]) - means
+        bell = slope * away - 0.5 * kappa * away**2 - most
+        return fit.ends.doubtful(fit.ends.chances(theta, self.tilt.moments(low, high)(theta), bell))
 
     @cached_property
     def telling(self) -> Telling:
         """What residues of the sums tell, besides the formula."""
-        # what is observed with noise has no residue
-        fit, leverage = self.fit.of_sums or self.fit, self.fit.leverage
-        seen = fit.observed
+        fit = self.fit.sums_alone  # what is observed with noise has no residue
+        seen, own = fit.observed, self.fit.leverage[: len(fit.theta)]
 
         def rows(columns: Ints) -> Floats:
             return self.formula_of(seen.atoms[columns])
 
-        own = leverage[: len(fit.theta)]
         if not self.ways.residues_benchmark_only:
             return Telling(self.tilt.windows, seen, [], np.zeros(0, dtype=np.int64))
         return Telling.of(seen, fit.theta, fit.variances, own, rows, self.tilt.windows, fit.before)
@@ -591,6 +261,99 @@ class Likely:
             if scipy.special.entr(told).sum() < scipy.special.entr(rows[place]).sum():
                 rows[place] = told
         return rows
+
+    # --- where the formula is relied upon
+
+    @cached_property
+    def bits(self) -> Floats:
+        """(p,) log2 of about how many tables the atoms that hang together have; ∞ where no sum is about them.
+
+        By the saddle point: Σ H(p⁰) − ½ log2 det(1 + 2π H), over a component's records, slacks and sums; the
+        1 is there because a whole number without variance is one number. With a prior it is how many tables
+        that are alike it amounts to. Of clusters that are `apart` it is of their own sums alone.
+        """
+        fit, count = self.fit, self.fit.observed.people
+        tilted, entropies = self.tilted[fit.observed.atoms], fit.logs - fit.theta * fit.means
+        entropies[:count] = -scipy.special.xlogy(tilted, tilted).sum(axis=1) + np.log(self.tilt.windows.width)
+        return self._bits(entropies, _half_logdets)
+
+    @cached_property
+    def least_bits(self) -> Floats:
+        """(p,) a bound of `bits` from below, without a row and without a determinant.
+
+        H(p⁰) ≥ log Σ_u prior(u) exp(θ u) − θ μ − max log prior, and a determinant is at most the product of
+        its diagonal (Hadamard).
+        """
+        fit, count = self.fit, self.fit.observed.people
+        entropies = fit.logs - fit.theta * fit.means
+        if self.tilt.logs is not None:
+            entropies[:count] -= self.tilt.logs.max()
+        return self._bits(np.maximum(entropies, 0.0), _most_half_logdets)
+
+    def _bits(self, entropies: Floats, volumes: _Volumes) -> Floats:
+        """(p,) by entropies of the columns, (q,), and the logarithms of what sums leave of them."""
+
+        def by(seen: Observations) -> Floats:
+            labels, count = seen.components, int(seen.components.max(initial=-1)) + 1
+            # the component that each sum is about
+            of_row = labels[seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]]
+            total = np.bincount(labels, seen.sizes * entropies)
+            total -= volumes(seen, seen.sizes * self.fit.variances, of_row, count)
+            held = np.bincount(of_row, minlength=count) > 0
+            return self._by_atom(np.where(held, total / np.log(2), np.inf)[labels[: seen.people]], np.inf)
+
+        found = by(self.fit.observed)
+        if self.apart.all:
+            return found
+        return np.where(
+            self.apart.atoms, np.minimum(found, by(self.fit.observed.with_rows(self.apart.rows))), found
+        )
+
+    @cached_property
+    def reliable(self) -> Flags:
+        """(p,) as `Likelihood.reliable`."""
+        counted = self.exact[1]
+        if counted.all():
+            return counted
+        found: Flags = counted | ((self.least_bits >= RELIABLE) & ~self.tangled)
+        if not found[self.known.protected].all():
+            found = counted | ((self.bits >= RELIABLE) & ~self.tangled)
+        return found
+
+    @cached_property
+    def tangled(self) -> Flags:
+        """(p,) as `Likelihood.tangled`: more residues are about them than can be put together, sums that they
+        are in are no bell, or what attained extremes add to them was not found."""
+        found = self.heaped.copy()
+        found[self.fit.observed.atoms[self.telling.open]] = True
+        if not self.fit.whole:
+            labels = self.known.components
+            told = np.concatenate([each.atoms for each in self.known.extremes])
+            found |= np.isin(labels, labels[told])
+        return found
+
+    @cached_property
+    def characters(self) -> Characters:
+        """How much everybody hides."""
+        fit = self.fit.sums_alone
+        return Characters(fit.observed, fit.theta, self.tilt, self.top)
+
+    @cached_property
+    def heaped(self) -> Flags:
+        """(p,) who is in sums, or differences of two, that are no bell: counted, or not told."""
+        fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
+        found[fit.observed.atoms] = in_heaps(self.characters, fit.variances)[: fit.observed.people]
+        return found
+
+    @cached_property
+    def apart(self) -> Apart:
+        """Clusters by themselves, without sums that many share and that tell little."""
+        fit = self.fit.sums_alone
+        if self.known.observed or not len(self.sums):
+            return Apart.nothing(self.known, self.sums, fit.observed.matrix.shape[0])
+        return Apart.of(self.known, self.sums, fit, self.characters)
+
+    # --- what is counted
 
     @cached_property
     def exact(self) -> tuple[Floats, Flags]:
@@ -616,7 +379,7 @@ class Likely:
 
     def allowed(self, steps: float) -> Allowance:
         """So many steps, or what there is."""
-        return Allowance(min(steps, self._allowance.steps), self._allowance.until)
+        return Allowance(min(steps, self.allowance.steps), self.allowance.until)
 
     @property
     def counted_components(self) -> list[Ints]:
@@ -726,8 +489,8 @@ class Likely:
         """(p,) whose row is the formula's, with no extreme mixed in and no residue."""
         found: Flags = ~self.exact[1]
         found[self.fit.observed.atoms[self.telling.columns]] = False
-        for each in self._doubtful:
-            found[self.known.able_atoms[each]] = False
+        for _, able in self._doubtful:
+            found[self.fit.observed.atoms[able]] = False
         return found
 
     def rows_of(self, atoms: Ints) -> Floats:
@@ -752,8 +515,83 @@ class Likely:
         )
 
 
-def _components_of_rows(seen: Observations) -> Ints:
-    """(k,) the component that each sum is about."""
-    first = seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]
-    found: Ints = seen.components[first]
+_Volumes = Callable[[Observations, Floats, Ints, int], Floats]
+
+
+def _half_logdets(seen: Observations, weights: Floats, of_row: Ints, count: int) -> Floats:
+    """(c,) ½ log det(1 + 2π A diag(weights) Aᵀ) of the sums of each component, 0 without one."""
+    spread, found = covariance(seen.matrix, weights), np.zeros(count)
+    for label in np.unique(of_row).tolist():
+        some = np.flatnonzero(of_row == label)
+        with alone():
+            whole = np.linalg.slogdet(np.eye(len(some)) + 2 * np.pi * spread[np.ix_(some, some)])
+        found[label] = whole[1] / 2
     return found
+
+
+def _most_half_logdets(seen: Observations, weights: Floats, of_row: Ints, count: int) -> Floats:
+    """(c,) the same at most, by their diagonals."""
+    rows = scipy.sparse.csr_array((seen.rows.data**2, seen.rows.indices, seen.rows.indptr), seen.rows.shape)
+    return np.bincount(of_row, np.log1p(2 * np.pi * (rows @ weights)) / 2, count).astype(np.float64)
+
+
+class Asked:
+    """Some queries, and what answers to them would make likely.
+
+    What hangs on the queries alone is worked out once (`Fit.with_border`); nothing is kept of the answers.
+    Where an extreme is asked, which changes boxes, everything is worked out anew.
+    """
+
+    def __init__(self, past: Likely, queries: Sequence[Query]) -> None:
+        """Work out nothing yet.
+
+        Args:
+            past: What is likely after all past answers.
+            queries: In the order in which they would be answered.
+        """
+        self.queries, self._past = list(queries), past
+        self._sums = [place for place, query in enumerate(queries) if query.kind == "sum"]
+
+    def given(self, values: Sequence[int], allowance: Allowance = UNLIMITED) -> Likely:
+        """What would be likely with these answers too.
+
+        Args:
+            values: One answer for each query, in units.
+            allowance: What may be spent; nothing more is tried beyond it.
+
+        Raises:
+            InconsistentAnswers, InvalidInput, OutOfTime: as `Likely.fit`.
+        """
+        past, known, added = self._past, self.known, [values[place] for place in self._sums]
+        for query, value in zip(self.queries, values, strict=True):
+            if query.kind in ("about", "squares"):
+                known = known.observing([query])
+            elif query.kind != "sum":
+                known = known.with_extreme(query, value)
+        sums = np.append(past.sums, np.array(added, dtype=np.int64))
+        if self._bordered is not None:
+            fit = self._bordered.fit(added, allowance)
+        else:
+            fit = Fit.of_answers(known, sums, past.tilt, None, allowance)
+        fit = with_observed(fit, known)
+        return replace(past, known=known, sums=sums, fitted=fit, allowance=allowance, start=None)
+
+    @cached_property
+    def known(self) -> Knowledge:
+        """The parts that past answers and these queries make, before anything of the answers is known.
+
+        With all rows of sums, past and new: a new one may follow from others.
+        """
+        past, size = self._past.known, len(self._past.known.atoms.labels)
+        spares = with_spares(size, self.queries) - size
+        fine = (past.grown(spares, self._past.top) if spares else past).refined(self.queries)
+        if not self._sums:
+            return fine
+        rows = coefficients_of(fine.atoms, [self.queries[place] for place in self._sums])
+        return replace(fine, matrix=np.vstack([fine.matrix, rows]))
+
+    @cached_property
+    def _bordered(self) -> Bordered | None:
+        if any(query.kind not in ("sum", "about", "squares") for query in self.queries):
+            return None
+        return self._past.fit.sums_alone.with_border(self._past.known, self.known, len(self._sums))

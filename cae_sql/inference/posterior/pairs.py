@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.inference.posterior.bell import STILL, SURE
-from cae_sql.inference.posterior.likely import Fit
+from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.members import area_at
 from cae_sql.inference.posterior.tabulated import State, at_point
 from cae_sql.inference.posterior.weights import Floats, Ints

@@ -41,6 +41,8 @@ DENSE, LARGE = 0.1, 3_000
 about one person have."""
 NONE = 1e-200
 """A sum of less variance has none: what it is divided by would leave the floats' range."""
+SHORTEST = 1e-12
+"""Part of a step below which none is taken."""
 RIDGE = 1e-12
 """Added to a diagonal of 1, so that equations have one solution."""
 KEPT = 1e-2
@@ -136,33 +138,61 @@ def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moment
         high: (p, w) the greatest; the window is none of the box where it is less than `low`.
         logs: (w,) logarithm of the weight of a unit in each window.
     """
-    inside, ends = high >= low, np.maximum(low, high)
 
     def moments(theta: Floats) -> Moments:
-        one = of_boxes(low, ends)(theta[:, None])
-        each = np.where(inside, logs + one.logs, -np.inf)
-        top = each.max(axis=1, keepdims=True)
-        p = np.exp(each - top)
-        total = p.sum(axis=1)
-        p /= total[:, None]
+        one, p, logs_ = _over_windows(low, high, logs, theta)
         means = (p * one.means).sum(axis=1)
         variances = (p * (one.variances + (one.means - means[:, None]) ** 2)).sum(axis=1)
-        return Moments(top[:, 0] + np.log(total), means, variances)
+        return Moments(logs_, means, variances)
 
     return moments
 
 
+def _over_windows(low: Ints, high: Ints, logs: Floats, theta: Floats) -> tuple[Moments, Floats, Floats]:
+    """Moments within each window, (p, w), how likely it is, (p, w), and logarithms of the totals, (p,)."""
+    one = of_boxes(low, np.maximum(low, high))(theta[:, None])
+    each = np.where(high >= low, logs + one.logs, -np.inf)
+    top = each.max(axis=1, keepdims=True)
+    p = np.exp(each - top)
+    total = p.sum(axis=1)
+    p /= total[:, None]
+    return one, p, top[:, 0] + np.log(total)
+
+
 def thirds_of_windows(low: Ints, high: Ints, logs: Floats, theta: Floats) -> Floats:
     """Third central moments of the distributions of `of_windows`."""
-    inside, ends = high >= low, np.maximum(low, high)
-    one = of_boxes(low, ends)(theta[:, None])
-    thirds = thirds_of_boxes(low, ends, np.broadcast_to(theta[:, None], low.shape))
-    each = np.where(inside, logs + one.logs, -np.inf)
-    p = np.exp(each - each.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
+    one, p, _ = _over_windows(low, high, logs, theta)
+    thirds = thirds_of_boxes(low, np.maximum(low, high), np.broadcast_to(theta[:, None], low.shape))
     off = one.means - (p * one.means).sum(axis=1, keepdims=True)
     found: Floats = (p * (thirds + 3.0 * off * one.variances + off**3)).sum(axis=1)
     return found
+
+
+class _Dual:
+    """What λ minimises: Σ_records log Σ_u exp(θ u) − λ · b."""
+
+    def __init__(
+        self, matrix: scipy.sparse.csr_array, sizes: Floats, sums: Ints, moments: Callable[[Floats], Moments]
+    ) -> None:
+        self._columns, self._sizes, self._sums, self._moments = matrix.T.tocsr(), sizes, sums, moments
+
+    def at(self, point: Floats) -> tuple[Floats, Moments, float]:
+        """λ itself, moments of one record of each atom, and the value."""
+        now = self._moments(self._columns @ point)
+        return point, now, float(self._sizes @ now.logs - point @ self._sums)
+
+    def along(
+        self, point: Floats, value: float, step: Floats, decrement: float
+    ) -> tuple[Floats, Moments, float] | None:
+        """The same at λ less a step, or so much of it that the value falls; None where it does not."""
+        length = 1.0
+        while length > SHORTEST:
+            tried = self.at(point - length * step)
+            # near the end differences of the values are rounding, and only the gradient tells
+            if tried[2] <= value - 0.1 * length * decrement or decrement < 1e-9 * max(1.0, abs(value)):
+                return tried
+            length /= 2
+        return None
 
 
 def fitted(
@@ -188,13 +218,13 @@ def fitted(
     Raises:
         OutOfTime: more than may be spent.
     """
-    point, m = np.zeros(matrix.shape[0]) if start is None else start, sizes.astype(np.float64)
-    if not len(point):
-        return point, 0.0
-    columns, by_atom = matrix.T.tocsr(), matrix.tocsc()
-    now, solve = moments(columns @ point), None
-    value, decrement = float(m @ now.logs - point @ sums), math.inf
+    if not matrix.shape[0]:
+        return np.zeros(0), 0.0
+    m, by_atom = sizes.astype(np.float64), matrix.tocsc()
+    dual, solve, decrement = _Dual(matrix, m, sums, moments), None, math.inf
+    here = dual.at(np.zeros(matrix.shape[0]) if start is None else start)
     for _ in range(STEPS):
+        point, now, value = here
         if not allowance.spend(matrix.nnz + FIGURED * len(m)):
             raise OutOfTime("the model of greatest entropy was not found in time")
         off, before = matrix @ (m * now.means) - sums, decrement
@@ -205,22 +235,13 @@ def fitted(
             solve = _equations(matrix, by_atom, m * now.variances)
             step = solve(off)
             decrement = float(off @ step)
-        if not np.isfinite(decrement) or decrement <= close**2:
+        crawls = decrement <= CRAWLS**2 and before / 2 < decrement <= before
+        if not np.isfinite(decrement) or decrement <= close**2 or crawls:
             break
-        if decrement <= CRAWLS**2 and before / 2 < decrement <= before:
+        if (further := dual.along(point, value, step, decrement)) is None:
             break
-        length = 1.0
-        while length > 1e-12:
-            tried = moments(columns @ (point - length * step))
-            reached = float(m @ tried.logs - (point - length * step) @ sums)
-            # near the end differences of the values are rounding, and only the gradient tells
-            if reached <= value - 0.1 * length * decrement or decrement < 1e-9 * max(1.0, abs(value)):
-                break
-            length /= 2
-        else:
-            break
-        point, now, value = point - length * step, tried, reached
-    return point, math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
+        here = further
+    return here[0], math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
 
 
 def _equations(

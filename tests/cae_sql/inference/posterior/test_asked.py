@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior import asked as asked_module
 from cae_sql.inference.posterior import likely as likely_module
-from cae_sql.inference.posterior.asked import Asked
-from cae_sql.inference.posterior.likely import Fit
+from cae_sql.inference.posterior.fit import Fit
+from cae_sql.inference.posterior.likely import Asked
 from cae_sql.inference.system import AnsweredSystem
 from tests.cae_sql.inference.posterior.oracles import likely, variation
 
@@ -65,7 +64,7 @@ def test_near_the_expected_answers_no_factor_is_made_anew(monkeypatch: pytest.Mo
     def never(*_: object) -> Fit:
         raise AssertionError("worked out anew")
 
-    monkeypatch.setattr(asked_module.Fit, "of", never)
+    monkeypatch.setattr(Fit, "of", never)
     for value in range(-6, 7):
         found = question.given([int(query.of(true)) + value])
         seen = found.fit.observed
@@ -137,7 +136,7 @@ def test_of_several_ends_asked_together_it_is_what_is_worked_out_anew(seed: int,
         values.append(value)
     leverage, off = compared(system, queries, values)
     assert leverage < 0.01
-    assert off < 0.03  # of eight people variances may have changed by up to `asked.CHANGED`
+    assert off < 0.03  # of eight people variances may have changed by up to `fit.CHANGED`
 
 
 def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +148,7 @@ def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch
     def never(*_: object) -> Fit:
         raise AssertionError("worked out anew")
 
-    monkeypatch.setattr(asked_module.Fit, "of", never)
+    monkeypatch.setattr(Fit, "of", never)
     for away in (30, 60, 90):
         low, high = middle - away, middle + away
         for end, value in ((system.at_most(plain, low), low), (system.at_least(plain, high), high)):
