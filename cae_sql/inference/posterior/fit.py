@@ -30,10 +30,10 @@ import scipy
 from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.intervals.interior import sparse_columns
+from cae_sql.inference.intervals.interior import gram, sparse_columns
 from cae_sql.inference.posterior.attained import Attaining
-from cae_sql.inference.posterior.bell import STILL, SURE, rows_of, stiffness
-from cae_sql.inference.posterior.leverage import Border, Factor, covariance
+from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
+from cae_sql.inference.posterior.leverage import Factor
 from cae_sql.inference.posterior.observations import Observations, observations
 from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes, thirds_of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -167,7 +167,7 @@ class Fit:
         if not some.any():
             return self
         with alone():
-            apart = covariance(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
+            apart = gram(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
             together = seen.matrix @ (seen.sizes * shared).T
             factor = Factor.by(apart - together @ together.T)
         more = np.maximum(self.leverage, factor.leverages(seen.matrix, self.variances))
@@ -233,7 +233,7 @@ class Fit:
         if narrowed:
             kappa = stiffness(self.leverage[columns], self.variances[columns])
             theta = theta + self.slope[columns]
-        return rows_of(self.tilt, seen.low[columns], seen.high[columns], theta, self.means[columns], kappa)
+        return Bells(seen.low[columns], seen.high[columns], theta, self.means[columns], kappa).rows(self.tilt)
 
     def with_border(self, before: Knowledge, known: Knowledge, fresh: int) -> Bordered | None:
         """With the last `fresh` rows of sums of finer knowledge, which are not answered yet.
@@ -312,13 +312,13 @@ class Bordered:
     past: Fit
     observed: Observations
     """Rows of the past, then new ones, whose right-hand sides are still 0."""
-    border: Border
+    factor: Factor
     variances: Floats
     """(q,) before the answers."""
     base: Floats
-    """(q,) leverage before them."""
+    """(q,) leverage before the new sums."""
     image: Floats
-    """(r, q) what their rows say of each column: see `leverage.Border.image`."""
+    """(r, q) what these say of each column: the new rows of the factor's root times it."""
     expected: Floats
     """(r,) the new sums by the λ of the past, slack left out."""
     offset: Ints
@@ -360,18 +360,20 @@ class Bordered:
         old, new = observed.matrix[: len(past.point)], observed.matrix[len(past.point) :]
         variances = np.append(past.variances[source], width * (width + 2) / 12)
         weighed = new * (observed.sizes * variances)
-        border = past.factor.bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
-        if not np.diag(border.root).all():
+        factor = past.factor.bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
+        corner = factor.root[-fresh:, -fresh:] if fresh else np.zeros((0, 0))
+        if not np.diag(corner).all():
             return None  # a sum that follows from others: what is worked out anew leaves it out
         base, means = (np.append(each[source], np.zeros(len(mine))) for each in (past.leverage, past.means))
         slacks = np.full(fresh, -1)
         slacks[of_slack] = len(source) + np.arange(len(mine))
-        together = border.root[~np.eye(fresh, dtype=np.bool_)].any()
+        together = corner[~np.eye(fresh, dtype=np.bool_)].any()
         if len(mine) > np.count_nonzero(slacks >= 0) or together:
             slacks = slacks[:0]
-        image, expected = border.image(old, new), new @ (observed.sizes * means)
+        image = (observed.matrix.T @ factor.root[len(past.point) :].T).T
+        expected = new @ (observed.sizes * means)
         ends = Attaining.of(known, observed, past.tilt)
-        return cls(past, observed, border, variances, base, image, expected, offset, ends, slacks)
+        return cls(past, observed, factor, variances, base, image, expected, offset, ends, slacks)
 
     @cached_property
     def leverage(self) -> Floats:
@@ -393,7 +395,7 @@ class Bordered:
             theta = observed.matrix.T @ point
             now = moments(theta)
             off = observed.matrix @ (observed.sizes * now.means) - observed.sums
-            step = np.concatenate(here.border.solve(off[:known], off[known:]))
+            step = here.factor.solve(off)
             decrement = float(off @ step)
             if not decrement <= last / 2 or decrement <= CHORDED**2:
                 break
@@ -403,7 +405,7 @@ class Bordered:
             return replace(found, before=self.variances)
         found = Fit(
             *(observed, self.past.tilt, self.ends, point, float(np.sqrt(max(decrement, 0.0))), theta, now),
-            *(here.border.factor, here.leverage),
+            *(here.factor, here.leverage),
             before=self.variances,
         )
         ratio = (now.variances + TINY) / (here.variances + TINY)
@@ -420,9 +422,9 @@ class Bordered:
         Of ends that hang on nothing together: with the past sums kept an end's λ moves its sum by the
         variance that these leave it, and its slack as a box moves.
         """
-        rows = np.flatnonzero(self.slacks >= 0)
-        points, total = np.zeros(len(new)), 1.0 / np.diag(self.border.root)[rows] ** 2
-        slacks = self.slacks[rows]
+        known, rows = len(self.past.point), np.flatnonzero(self.slacks >= 0)
+        places, slacks = known + rows, self.slacks[rows]
+        points, total = np.zeros(len(new)), 1.0 / np.diag(self.factor.root)[places] ** 2
         width = self.observed.high[slacks]
         moves = total - self.variances[slacks]
         if not len(rows) or (moves <= STILL).any():
@@ -436,12 +438,14 @@ class Bordered:
             low, high = np.where(over, low, middle), np.where(over, middle, high)
         points[rows] = (low + high) / 2
         left = moves + of_slack(points[rows]).variances
-        root, image, variances = self.border.root.copy(), self.image.copy(), self.variances.copy()
-        root[rows, rows], image[rows] = 1.0 / np.sqrt(left), image[rows] * np.sqrt(total / left)[:, None]
+        root, image, variances = self.factor.root.copy(), self.image.copy(), self.variances.copy()
+        # the new rows of the root are S (−Wᵀ, 1), S diagonal
+        start = self.past.point + (root[places, :known] / np.diag(root)[places, None]).T @ points[rows]
+        narrower = np.sqrt(total / left)[:, None]
+        root[places], image[rows] = root[places] * narrower, image[rows] * narrower
         variances[slacks] = left - moves
-        start = np.append(self.past.point - self.border.weights @ points, points)
-        border = replace(self.border, root=root)
-        return replace(self, border=border, variances=variances, image=image), start
+        here = replace(self, factor=Factor(root), variances=variances, image=image)
+        return here, np.append(start, points)
 
 
 def _sources(seen: Observations, before: Knowledge, labels: Ints, people: Ints) -> Ints:

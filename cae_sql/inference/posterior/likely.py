@@ -31,6 +31,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import with_spares
+from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.apart import LITTLE, Apart
 from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
@@ -39,7 +40,6 @@ from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.fit import FOUND as FOUND
 from cae_sql.inference.posterior.fit import Bordered, Fit, Start
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
-from cae_sql.inference.posterior.leverage import covariance
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.telling import Telling, weighed
@@ -520,7 +520,7 @@ _Volumes = Callable[[Observations, Floats, Ints, int], Floats]
 
 def _half_logdets(seen: Observations, weights: Floats, of_row: Ints, count: int) -> Floats:
     """(c,) ½ log det(1 + 2π A diag(weights) Aᵀ) of the sums of each component, 0 without one."""
-    spread, found = covariance(seen.matrix, weights), np.zeros(count)
+    spread, found = gram(seen.matrix, weights), np.zeros(count)
     for label in np.unique(of_row).tolist():
         some = np.flatnonzero(of_row == label)
         with alone():

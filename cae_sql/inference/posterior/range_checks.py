@@ -31,8 +31,8 @@ import scipy
 
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
+from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.areas import areas_of_rows
-from cae_sql.inference.posterior.leverage import covariance
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.noisy import LUCK
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -180,7 +180,7 @@ def _said(likely: Likely, labels: Ints, weighed: Floats) -> Floats:
     fit = likely.fit.sums_alone
     seen, count = fit.observed, fit.observed.people
     matrix = seen.matrix[:, :count]
-    spread = covariance(matrix, seen.sizes[:count] * fit.variances[:count])
+    spread = gram(matrix, seen.sizes[:count] * fit.variances[:count])
     asked = np.bincount(labels, weighed, likely.known.count)[seen.atoms]
     said = np.zeros(likely.known.count)
     said[seen.atoms] = matrix.T @ np.linalg.lstsq(spread, matrix @ asked, rcond=None)[0]

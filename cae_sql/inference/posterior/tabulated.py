@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from cae_sql.compiled import as_int64, compiled
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.posterior.bell import Bells, rows_of
+from cae_sql.inference.posterior.bell import Bells
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
@@ -316,7 +316,7 @@ class Table:
 
     def _rows(self, ends: Ints, slope: Floats, kappa: Floats) -> Floats:
         """(c, w) bells by their slope at the centre."""
-        return rows_of(self._tilt, ends[:, 0], ends[:, 1], slope, np.full(len(slope), self.centre), kappa)
+        return Bells(ends[:, 0], ends[:, 1], slope, np.full(len(slope), self.centre), kappa).rows(self._tilt)
 
     def _measured(self, box: Ints, row: Ints, place: Ints, corner: int, rows: Floats) -> Floats:
         """(c,) what the bells at one corner leave: neighbours share them."""

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
-from cae_sql.inference.posterior.bell import rows_of, stiffness
+from cae_sql.inference.posterior.bell import Bells, stiffness
 from cae_sql.inference.posterior.tilt import thirds_of_boxes
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -216,7 +216,7 @@ def one_record(
 ) -> np.ndarray:
     low, high = box or (0, units - 1)
     given = (np.array([x]) for x in (low, high, theta, middle, kappa))
-    return rows_of(tilt, *given)[0]  # type: ignore[arg-type]
+    return Bells(*given).rows(tilt)[0]  # type: ignore[arg-type]
 
 
 def by_hand(
@@ -359,10 +359,9 @@ def test_what_is_expected_of_everybody_adds_up_to_the_sums(seed: int) -> None:
         system.add_sum(members, int(true[members].sum()))
     found = likely(system)
     off = by_formula(system) @ np.arange(25.0) - found.fit.means[found.known.atoms.labels[:400]]
-    bell = rows_of(
-        found.tilt, found.fit.observed.low, found.fit.observed.high, found.fit.theta, found.fit.means,
-        stiffness(found.fit.leverage, found.fit.variances),
-    )  # fmt: skip
+    seen, fit = found.fit.observed, found.fit
+    kappa = stiffness(fit.leverage, fit.variances)
+    bell = Bells(seen.low, seen.high, fit.theta, fit.means, kappa).rows(found.tilt)
     plain = (bell @ np.arange(25.0) - found.fit.means)[found.known.atoms.labels[:400]]
     ours, without = (max(abs(each[members].sum()) for members in groups) for each in (off, plain))
     assert ours < without / 4
