@@ -35,7 +35,7 @@ from cae_sql.inference.posterior.attained import Attaining
 from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
 from cae_sql.inference.posterior.leverage import Factor
 from cae_sql.inference.posterior.observations import Observations, observations
-from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes, thirds_of_boxes
+from cae_sql.inference.posterior.tilt import CLOSE, Moments, cumulants, fitted, of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.threads import alone
@@ -210,15 +210,13 @@ class Fit:
             return np.zeros(len(self.theta))
         if self.of_sums is not None:  # noise is not skew
             return np.append(self.of_sums.slope, np.zeros(len(self.theta) - len(self.of_sums.theta)))
-        seen, count = self.observed, self.observed.people
-        thirds = np.zeros(len(self.theta))
-        thirds[:count] = self.tilt.thirds(seen.low[:count], seen.high[:count], self.theta[:count])
-        thirds[count:] = thirds_of_boxes(seen.low[count:], seen.high[count:], self.theta[count:])
+        seen = self.observed
+        thirds = cumulants(moments_of(seen, self.tilt), self.theta)[1]
         moving = self.variances > STILL
         each = np.where(moving, self.leverage / np.where(moving, self.variances, 1.0), 0.0)
         told = self.factor.solve(seen.matrix @ (seen.sizes * thirds * each))
         found = (seen.matrix.T @ told - thirds * each**2) / (2.0 * np.maximum(1.0 - self.leverage, SURE))
-        moving[count:] = False
+        moving[seen.people :] = False
         return np.where(moving, found, 0.0)
 
     @cached_property

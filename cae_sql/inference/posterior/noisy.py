@@ -54,7 +54,7 @@ from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.leverage import Factor
 from cae_sql.inference.posterior.observations import Observations
-from cae_sql.inference.posterior.tilt import Moments
+from cae_sql.inference.posterior.tilt import Moments, cumulants
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 LUCK = 20.0
@@ -73,8 +73,6 @@ LEAST = 1e-9
 """Variance of noise, in units²: so rows stay independent."""
 SURE = 1e-9
 """1 − h below which nothing is left."""
-NEAR = 0.02
-"""Standard deviations, as a tilt, over which variances are differentiated."""
 ALONE = 1e-12
 """Of a range, the part of others' variance and noise below which it is rounding."""
 
@@ -179,19 +177,12 @@ class Parabolas(NamedTuple):
 
 
 def parabolas(fit: Fit) -> Parabolas:
-    """By derivatives of the variance after the tilt: its first is the third cumulant, its second the fourth.
-
-    With m₂, m₃, m₄ of x around its mean: c = μ + m₃ / 2m₂, and m₄ − m₂² − m₃² / m₂ is what is left.
-    """
+    """With m₂, m₃, m₄ of x around its mean: c = μ + m₃ / 2m₂, and m₄ − m₂² − m₃² / m₂ is what is left."""
     seen = fit.observed
     some = slice(0, seen.people)
-    moments, theta = fit.tilt.moments(seen.low[some], seen.high[some]), fit.theta[some]
-    now = moments(theta)
+    now, three, four = cumulants(fit.tilt.moments(seen.low[some], seen.high[some]), fit.theta[some])
     moving = now.variances > STILL
     two = np.where(moving, now.variances, 1.0)
-    step = NEAR / np.sqrt(two)
-    up, down = moments(theta + step).variances, moments(theta - step).variances
-    three, four = (up - down) / (2 * step), (up - 2 * two + down) / step**2
     left = np.maximum(four + 2 * two**2 - three**2 / two, 0.0)
     return Parabolas(now.means + np.where(moving, three / (2 * two), 0.0), np.where(moving, left, 0.0))
 

@@ -51,6 +51,8 @@ part of what it was: of many columns to make them anew takes as long as several 
 STEEPEST = 300.0
 """Greatest tilt over a box for `reweighted`: beyond, weights of one end leave the floats' range."""
 
+NEAR = 0.005
+"""Standard deviations, or units where these are less, as a tilt, over which variances are differentiated."""
 LARGEST_SHIFT = 1e4
 """Greatest logarithm that `reweighted` multiplies tables by, so that it is right to twelve decimals."""
 
@@ -93,24 +95,12 @@ def of_boxes(low: Ints, high: Ints) -> Callable[[Floats], Moments]:
     return moments
 
 
-def thirds_of_boxes(low: Ints, high: Ints, theta: Floats) -> Floats:
-    """Third central moments of the same distributions, which rise and fall with skewness."""
-    count = (high - low + 1).astype(np.float64)
-    steep = np.abs(theta)
-    near = steep * count < 0.04
-    safe = np.where(near, 1.0, steep)
-
-    def part(rate: Floats) -> Floats:
-        one = -np.expm1(-rate)
-        found: Floats = np.exp(-rate) * (1.0 + np.exp(-rate)) / one**3
-        return found
-
-    found = count**3 * part(safe * count) - part(safe)
-    # κ₄ and κ₆ of values that are all alike
-    slight = np.where(near, steep, 0.0)
-    series = -slight * (count**4 - 1) / 120 + slight**3 * (count**6 - 1) / 1512
-    thirds: Floats = np.copysign(1.0, theta) * np.where(near, series, found)
-    return thirds
+def cumulants(moments: Callable[[Floats], Moments], theta: Floats) -> tuple[Moments, Floats, Floats]:
+    """Moments by θ, and the third and the fourth cumulant: derivatives of the variance after θ."""
+    now = moments(theta)
+    step = NEAR / np.sqrt(np.maximum(now.variances, 1.0))
+    up, down = moments(theta + step).variances, moments(theta - step).variances
+    return now, (up - down) / (2 * step), (up - 2 * now.variances + down) / step**2
 
 
 def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
@@ -138,34 +128,20 @@ def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moment
         high: (p, w) the greatest; the window is none of the box where it is less than `low`.
         logs: (w,) logarithm of the weight of a unit in each window.
     """
+    inside, within = high >= low, of_boxes(low, np.maximum(low, high))
 
     def moments(theta: Floats) -> Moments:
-        one, p, logs_ = _over_windows(low, high, logs, theta)
+        one = within(theta[:, None])
+        each = np.where(inside, logs + one.logs, -np.inf)
+        top = each.max(axis=1, keepdims=True)
+        p = np.exp(each - top)
+        total = p.sum(axis=1)
+        p /= total[:, None]
         means = (p * one.means).sum(axis=1)
         variances = (p * (one.variances + (one.means - means[:, None]) ** 2)).sum(axis=1)
-        return Moments(logs_, means, variances)
+        return Moments(top[:, 0] + np.log(total), means, variances)
 
     return moments
-
-
-def _over_windows(low: Ints, high: Ints, logs: Floats, theta: Floats) -> tuple[Moments, Floats, Floats]:
-    """Moments within each window, (p, w), how likely it is, (p, w), and logarithms of the totals, (p,)."""
-    one = of_boxes(low, np.maximum(low, high))(theta[:, None])
-    each = np.where(high >= low, logs + one.logs, -np.inf)
-    top = each.max(axis=1, keepdims=True)
-    p = np.exp(each - top)
-    total = p.sum(axis=1)
-    p /= total[:, None]
-    return one, p, top[:, 0] + np.log(total)
-
-
-def thirds_of_windows(low: Ints, high: Ints, logs: Floats, theta: Floats) -> Floats:
-    """Third central moments of the distributions of `of_windows`."""
-    one, p, _ = _over_windows(low, high, logs, theta)
-    thirds = thirds_of_boxes(low, np.maximum(low, high), np.broadcast_to(theta[:, None], low.shape))
-    off = one.means - (p * one.means).sum(axis=1, keepdims=True)
-    found: Floats = (p * (thirds + 3.0 * off * one.variances + off**3)).sum(axis=1)
-    return found
 
 
 class _Dual:

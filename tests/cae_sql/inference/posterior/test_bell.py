@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.bell import Bells, stiffness
-from cae_sql.inference.posterior.tilt import thirds_of_boxes
+from cae_sql.inference.posterior.tilt import cumulants, of_boxes
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
@@ -282,20 +282,30 @@ def test_windows_of_a_domain_gather_units() -> None:
 # Skewness
 
 
+def third_and_fourth(p: np.ndarray, units: np.ndarray) -> tuple[float, float, float]:
+    """σ, and the third and the fourth cumulant."""
+    away = units - p @ units
+    two, three, four = (float(p @ away**power) for power in (2, 3, 4))
+    return two**0.5, three, four - 3 * two**2
+
+
 @given(st.integers(-2, 30), st.integers(0, 40), st.sampled_from([0.0, 1e-6, -1e-3, 0.02, -0.3, 2.0, -9.0]))
 @example(0, 34, -1e-3)
-def test_the_third_moment_of_a_box_is_what_its_units_add_up_to(low: int, wide: int, theta: float) -> None:
+def test_cumulants_of_a_box_are_what_its_units_add_up_to(low: int, wide: int, theta: float) -> None:
     units = np.arange(low, low + wide + 1)
     p = np.exp(theta * (units - low) - max(theta * wide, 0.0))
     p /= p.sum()
-    third = float(p @ (units - p @ units) ** 3)
-    found = thirds_of_boxes(np.array([low]), np.array([low + wide]), np.array([theta]))
-    assert found[0] == pytest.approx(third, rel=1e-6, abs=1e-6 * (1 + wide**2))
+    deviation, third, fourth = third_and_fourth(p, units)
+    moments = of_boxes(np.array([low]), np.array([low + wide]))
+    _, three, four = cumulants(moments, np.array([theta]))
+    assert three[0] == pytest.approx(third, rel=1e-4, abs=1e-5 * deviation**3)
+    assert four[0] == pytest.approx(fourth, rel=1e-3, abs=1e-3 * deviation**4)
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_third_moment_of_a_box_that_is_tilted_beyond_measure_is_0() -> None:
-    assert thirds_of_boxes(np.array([0]), np.array([29]), np.array([-1e200])) == pytest.approx(0.0)
+def test_the_cumulants_of_a_box_that_is_tilted_beyond_measure_are_0() -> None:
+    moments = of_boxes(np.array([0]), np.array([29]))
+    assert np.stack(cumulants(moments, np.array([-1e200]))[1:]) == pytest.approx(0.0)
 
 
 @given(st.integers(0, 10**6), st.floats(-2, 2), st.sampled_from([(0, 29), (3, 17), (11, 11)]))
@@ -305,9 +315,11 @@ def test_with_a_prior_too(seed: int, theta: float, box: tuple[int, int]) -> None
     units = np.arange(box[0], box[1] + 1)
     p = np.exp(tilt.logs[units // 5] + theta * (units - box[0]))
     p /= p.sum()
-    third = float(p @ (units - p @ units) ** 3)
-    found = tilt.thirds(np.array([box[0]]), np.array([box[1]]), np.array([theta]))
-    assert found[0] == pytest.approx(third, rel=1e-6, abs=1e-5)
+    deviation, third, fourth = third_and_fourth(p, units)
+    moments = tilt.moments(np.array([box[0]]), np.array([box[1]]))
+    _, three, four = cumulants(moments, np.array([theta]))
+    assert three[0] == pytest.approx(third, rel=1e-3, abs=1e-4 * deviation**3)
+    assert four[0] == pytest.approx(fourth, rel=1e-2, abs=1e-3 * deviation**4)
 
 
 def under_a_prior(odds: np.ndarray, sums: int, others: int, own: int, seed: int) -> float:
