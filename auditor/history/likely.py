@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from auditor.history.findings import MadeLikely
 from auditor.history.parties import PartyColumn
 from auditor.history.risks import in_column_units
+from auditor.likeliest import shortest_run
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.fit import FOUND, Fit
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, breaks
-from cae_sql.inference.posterior.likeliest import shortest_run
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
 from cae_sql.inference.posterior.tilt import CLOSE

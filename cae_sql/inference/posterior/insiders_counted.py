@@ -84,7 +84,7 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
     # by insider and value, of each other record its row
     rows = np.zeros((len(asides), len(atoms), windows.count))
     for number, (place, value) in enumerate(asides):
-        counted = likely.counted_aside(atoms, (int(atoms[place]), value), left)
+        counted = likely.counted_units(atoms, (int(atoms[place]), value), left)
         for other, p in enumerate(counted):
             units = np.arange(known.low[atoms[other]], known.high[atoms[other]] + 1)
             rows[number, other] = windows.gathered(units, p)

@@ -85,19 +85,12 @@ class Likelihood:
     bits: Floats
     """(p,) log2 of about how many tables are left to those who hang together by sums; ∞ for whom no sum is
     about."""
-    tangled: Flags
-    """(p,) of whom the formula does not know what is said: residues that are not put together, extremes that
-    it does not reckon with."""
+    reliable: Flags
+    """(p,) whether a row is counted, or enough tables are left for the formula.
 
-    @property
-    def reliable(self) -> Flags:
-        """(p,) whether a row is counted, or enough tables are left for the formula.
-
-        Where few are, values may be impossible that it gives something to. Nor is it where more residues
-        hang together than are put together.
-        """
-        found: Flags = self.counted | ((self.bits >= RELIABLE) & ~self.tangled)
-        return found
+    Where few are, values may be impossible that it gives something to. Nor is it where more residues hang
+    together than are put together, or where it does not reckon with what attained extremes add.
+    """
 
 
 @dataclass(eq=False)
@@ -243,16 +236,11 @@ class Likely:
             return Telling(self.tilt.windows, seen, [], np.zeros(0, dtype=np.int64))
         return Telling.of(seen, fit.theta, fit.variances, own, rows, self.tilt.windows, fit.before)
 
-    @cached_property
-    def narrowed(self) -> Floats:
-        """(p, w) the formula, or what residues make of it where that leaves fewer bits.
+    def narrowed_of(self, atoms: Ints) -> Floats:
+        """(r, w) of some atoms the formula, or what residues make of it where that leaves fewer bits.
 
         Others are taken for independent where residues are weighed, which may blur what the formula knows.
         """
-        return self.narrowed_of(np.arange(self.known.count))
-
-    def narrowed_of(self, atoms: Ints) -> Floats:
-        """(r, w) the same of some atoms."""
         rows, seen = self.formula_of(atoms), self.fit.observed
         told_of = self.telling.columns
         for place in np.flatnonzero(np.isin(atoms, seen.atoms[told_of])).tolist():
@@ -322,8 +310,8 @@ class Likely:
 
     @cached_property
     def tangled(self) -> Flags:
-        """(p,) as `Likelihood.tangled`: more residues are about them than can be put together, sums that they
-        are in are no bell, or what attained extremes add to them was not found."""
+        """(p,) of whom the formula does not know what is said: more residues are about them than can be put
+        together, sums that they are in are no bell, or what attained extremes add to them was not found."""
         found = self.heaped.copy()
         found[self.fit.observed.atoms[self.telling.open]] = True
         if not self.fit.whole:
@@ -363,16 +351,19 @@ class Likely:
         if int(known.high.max()) + 1 > MOST_COUNTED or known.observed:
             return rows, counted  # what is observed with noise cannot be counted
         # of whom nothing was answered p⁰ is exact
-        alone = np.ones(known.count, dtype=np.bool_)
-        alone[self._tied] = False
-        if alone.any():
-            rows[alone], counted[alone] = self._rows(np.flatnonzero(alone), narrowed=False), True
+        free = np.ones(known.count, dtype=np.bool_)
+        free[self._tied] = False
+        if free.any():
+            rows[free], counted[free] = self._rows(np.flatnonzero(free), narrowed=False), True
         left = self.allowed(ALL_STEPS)
         for atoms in self._small if self.ways.counting_benchmark_only else ():
-            found = self._counted(atoms, left)
-            for atom, p in zip(atoms.tolist(), found or (), strict=False):
-                rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
-                counted[atom] = True
+            steps = min(STEPS * (MORE if self.bits[atoms].min() < FEW_BITS else 1), left.steps)
+            part = Allowance(steps, left.until)
+            with contextlib.suppress(OutOfTime):
+                for atom, p in zip(atoms.tolist(), self.counted_units(atoms, None, part), strict=True):
+                    rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
+                    counted[atom] = True
+            left.spend(steps - part.steps + FOR_EACH)
             if left.over:
                 break
         return rows, counted
@@ -387,30 +378,30 @@ class Likely:
         counted = self.exact[1]
         return [atoms for atoms in self._small if counted[atoms].all()] if counted.any() else []
 
-    def counted_units(self, atoms: Ints) -> list[Floats]:
-        """By atom of a counted component, probabilities over the units of its box."""
-        return self._aside(atoms, None, UNLIMITED)
+    def counted_units(
+        self, atoms: Ints, aside: Aside | None = None, left: Allowance = UNLIMITED
+    ) -> list[Floats]:
+        """By atom of a component, probabilities over the units of its box.
 
-    def counted_aside(self, atoms: Ints, aside: Aside, left: Allowance) -> list[Floats]:
-        """The same of all others, where one record has so many units.
+        Args:
+            atoms: All of it.
+            aside: An atom one of whose records has so many units: then of all others.
+            left: What may be spent.
 
         Raises:
             OutOfTime: too much to be counted with what may be spent, or no table has that.
         """
-        return self._aside(atoms, aside, left)
+        near, name = self.apart, self.name_of(atoms, aside)
+        return self.counts.of(
+            name,
+            left,
+            lambda part: of_component(near.known, near.sums, atoms, part, self._odds(atoms), aside),
+        )
 
     def name_of(self, atoms: Ints, aside: Aside | None = None) -> bytes:
         """One name for components that are counted alike."""
         near = self.apart
         return name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
-
-    def _aside(self, atoms: Ints, aside: Aside | None, left: Allowance) -> list[Floats]:
-        near = self.apart
-        return self.counts.of(
-            self.name_of(atoms, aside),
-            left,
-            lambda part: of_component(near.known, near.sums, atoms, part, self._odds(atoms), aside),
-        )
 
     def _odds(self, atoms: Ints) -> list[Floats] | None:
         """By atom, how likely each unit of its box is before the sums that are left; None where
@@ -427,24 +418,11 @@ class Likely:
             found.append(np.exp(each - each.max()))
         return found
 
-    def _counted(self, atoms: Ints, left: Allowance) -> list[Floats] | None:
-        """Of one component; None where it costs too much."""
-        steps = STEPS * (MORE if self.bits[atoms].min() < FEW_BITS else 1)
-        part = Allowance(min(steps, left.steps), left.until)
-        begun, found = part.steps, None
-        with contextlib.suppress(OutOfTime):
-            found = self._aside(atoms, None, part)
-        left.spend(begun - part.steps + FOR_EACH)
-        return found
-
     @cached_property
     def _tied(self) -> Ints:
         """Atoms that a sum or an extreme is about."""
-        known = self.known
-        tied = self._summed.copy()
-        for each in known.extremes:
-            tied[each.atoms] = True
-        return np.flatnonzero(tied)
+        extremes = [each.atoms for each in self.known.extremes]
+        return np.unique(np.concatenate([*np.nonzero(self._summed), *extremes]))
 
     @cached_property
     def _summed(self) -> Flags:
@@ -454,16 +432,14 @@ class Likely:
     @property
     def _small(self) -> list[Ints]:
         """Components that are worth counting, and little work."""
-        known = self.apart.known
+        known, seen = self.apart.known, self.fit.observed
         labels = known.components
-        count = int(labels.max()) + 1
-        telling = np.zeros(count, dtype=np.bool_)
-        seen = self.fit.observed
+        telling = np.zeros(int(labels.max()) + 1, dtype=np.bool_)
         telling[labels[seen.atoms[self.fit.leverage[: seen.people] > LITTLE]]] = True
         telling[labels[self.heaped]] = True
         for each in known.extremes:
             telling[labels[each.atoms]] = True
-        room = np.bincount(labels, known.sizes * (known.high - known.low + 1), count)
+        room = np.bincount(labels, known.sizes * (known.high - known.low + 1), len(telling))
         wanted = telling & (room <= MOST_UNITS)
         some = self._tied[(wanted[labels] & self.apart.atoms)[self._tied]]
         some = some[np.argsort(labels[some], kind="stable")]
@@ -476,13 +452,19 @@ class Likely:
                 found.append(atoms)
         return found
 
+    # --- what is said of everybody
+
     @cached_property
     def rows(self) -> Floats:
         """(p, w) the posterior of one record of each atom."""
-        exact, counted = self.exact
-        if counted.all():
-            return exact
-        return np.where(counted[:, None], exact, self.narrowed)
+        return self.rows_of(np.arange(self.known.count))
+
+    def rows_of(self, atoms: Ints) -> Floats:
+        """(r, w) the posterior of one record of each of some atoms."""
+        exact, counted = self.exact[0][atoms], self.exact[1][atoms]
+        if not counted.all():
+            exact[~counted] = self.narrowed_of(atoms[~counted])
+        return exact
 
     @cached_property
     def plain(self) -> Flags:
@@ -493,25 +475,18 @@ class Likely:
             found[self.fit.observed.atoms[able]] = False
         return found
 
-    def rows_of(self, atoms: Ints) -> Floats:
-        """(r, w) the posterior of one record of each of some atoms."""
-        exact, counted = self.exact
-        counted, found = counted[atoms], np.empty((len(atoms), self.tilt.windows.count))
-        found[counted] = exact[atoms[counted]]
-        found[~counted] = self.narrowed_of(atoms[~counted])
-        return found
-
     def all(self, size: int) -> Likelihood:
         """Everything, for the first `size` records."""
+        counted = self.exact[1]
         return Likelihood(
             self.known.atoms.labels[:size],
             self.tilt.windows.values,
             self.rows,
             self.tilted,
             self.leverage,
-            self.exact[1],
+            counted,
             self.bits,
-            np.zeros_like(self.exact[1]) if self.exact[1].all() else self.tangled,
+            counted if counted.all() else counted | ((self.bits >= RELIABLE) & ~self.tangled),
         )
 
 

@@ -114,7 +114,7 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
 
 
 def _bordered(fit: Fit, rows: Floats, noise: Floats) -> Fit:
-    """With sums observed but for noise, (r, q), each with a column for its noise, of so much variance, (r,)."""
+    """With sums observed but for noise, (r, q): each has a column for its noise, of so much variance, (r,)."""
     seen, count = fit.observed, len(rows)
     above = scipy.sparse.hstack([seen.matrix, scipy.sparse.csc_array((seen.matrix.shape[0], count))])
     matrix = scipy.sparse.vstack([above, scipy.sparse.csc_array(np.hstack([rows, np.eye(count)]))]).tocsc()
