@@ -30,7 +30,7 @@ import scipy
 from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.intervals.interior import gram, sparse_columns
+from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.attained import Attaining
 from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
 from cae_sql.inference.posterior.leverage import Factor
@@ -345,16 +345,12 @@ class Bordered:
         offset = np.zeros(fresh, dtype=np.int64)
         of_slack = np.nonzero(signs.T)[1]  # the new sum of each
         np.add.at(offset, of_slack, np.where(signs.sum(axis=0) < 0, width, 0))
-        matrix = _widened(seen, source, rows[:, people], np.abs(signs))
-        zeros = np.zeros(len(mine), dtype=np.int64)
-        observed = Observations(
-            matrix,
-            np.append(seen.sums, np.zeros(fresh, dtype=np.int64)),
-            np.concatenate([(known.sizes - spare)[people], seen.sizes[seen.people :], zeros + 1]),
-            np.append(seen.low[source], zeros),
-            np.append(seen.high[source], width),
-            people,
-        )
+        sizes = np.append((known.sizes - spare)[people], seen.sizes[seen.people :])
+        matrix, low, high = seen.matrix[:, source], seen.low[source], seen.high[source]
+        over = np.hstack([rows[:, people], np.zeros((fresh, len(source) - len(people)))])
+        none = np.zeros(fresh, dtype=np.int64)
+        observed = Observations(matrix, seen.sums, sizes, low, high, people)
+        observed = observed.bordered(over, np.abs(signs), none, width)
         old, new = observed.matrix[: len(past.point)], observed.matrix[len(past.point) :]
         variances = np.append(past.variances[source], width * (width + 2) / 12)
         weighed = new * (observed.sizes * variances)
@@ -453,16 +449,6 @@ def _sources(seen: Observations, before: Knowledge, labels: Ints, people: Ints) 
     column = np.zeros(before.count, dtype=np.int64)
     column[seen.atoms] = np.arange(seen.people)
     return np.append(column[parent[people]], np.arange(seen.people, len(seen.sizes)))
-
-
-def _widened(seen: Observations, source: Ints, rows: Floats, own: Ints) -> scipy.sparse.csc_array:
-    """Past rows over finer columns, then new ones over people (r, a) and their own slacks (r, t)."""
-    old = scipy.sparse.hstack(
-        [seen.matrix[:, source], scipy.sparse.csc_array((len(seen.sums), own.shape[1]))]
-    )
-    nothing = scipy.sparse.csc_array((len(rows), len(seen.sizes) - seen.people))
-    new = scipy.sparse.hstack([sparse_columns(rows), nothing, scipy.sparse.csc_array(own.astype(np.float64))])
-    return scipy.sparse.vstack([old.tocsc(), new.tocsc()]).tocsc()
 
 
 def _shared(old: scipy.sparse.csr_array, new: Floats, source: Ints) -> bool:

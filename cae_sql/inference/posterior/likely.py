@@ -17,7 +17,7 @@ Source: `mathematics.md`, 7.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -31,7 +31,6 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import with_spares
-from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.apart import LITTLE, Apart
 from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
@@ -46,7 +45,6 @@ from cae_sql.inference.posterior.telling import Telling, weighed
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.inference.ways import ALL, Ways
-from cae_sql.threads import alone
 
 Flags = NDArray[np.bool_]
 
@@ -83,8 +81,8 @@ class Likelihood:
     counted: Flags
     """(p,) whether a row is exact; else it is the formula's."""
     bits: Floats
-    """(p,) log2 of about how many tables are left to those who hang together by sums; ∞ for whom no sum is
-    about."""
+    """(p,) log2 of about how many tables are left at least to those who hang together by sums; ∞ for whom no
+    sum is about."""
     reliable: Flags
     """(p,) whether a row is counted, or enough tables are left for the formula.
 
@@ -254,59 +252,43 @@ class Likely:
 
     @cached_property
     def bits(self) -> Floats:
-        """(p,) log2 of about how many tables the atoms that hang together have; ∞ where no sum is about them.
+        """(p,) log2 of about how many tables the atoms that hang together have at least; ∞ where no sum is
+        about them.
 
-        By the saddle point: Σ H(p⁰) − ½ log2 det(1 + 2π H), over a component's records, slacks and sums; the
-        1 is there because a whole number without variance is one number. With a prior it is how many tables
-        that are alike it amounts to. Of clusters that are `apart` it is of their own sums alone.
+        By the saddle point: Σ H(p⁰) − ½ log det(1 + 2π H), over a component's records, slacks and sums, the
+        determinant being at most the product of its diagonal (Hadamard); the 1 is there because a whole number
+        without variance is one number. With a prior it is how many tables that are alike it amounts to. Of
+        clusters that are `apart` it is of their own sums alone.
         """
-        fit, count = self.fit, self.fit.observed.people
-        tilted, entropies = self.tilted[fit.observed.atoms], fit.logs - fit.theta * fit.means
-        entropies[:count] = -scipy.special.xlogy(tilted, tilted).sum(axis=1) + np.log(self.tilt.windows.width)
-        return self._bits(entropies, _half_logdets)
-
-    @cached_property
-    def least_bits(self) -> Floats:
-        """(p,) a bound of `bits` from below, without a row and without a determinant.
-
-        H(p⁰) ≥ log Σ_u prior(u) exp(θ u) − θ μ − max log prior, and a determinant is at most the product of
-        its diagonal (Hadamard).
-        """
-        fit, count = self.fit, self.fit.observed.people
+        fit, seen = self.fit, self.fit.observed
         entropies = fit.logs - fit.theta * fit.means
         if self.tilt.logs is not None:
-            entropies[:count] -= self.tilt.logs.max()
-        return self._bits(np.maximum(entropies, 0.0), _most_half_logdets)
-
-    def _bits(self, entropies: Floats, volumes: _Volumes) -> Floats:
-        """(p,) by entropies of the columns, (q,), and the logarithms of what sums leave of them."""
-
-        def by(seen: Observations) -> Floats:
-            labels, count = seen.components, int(seen.components.max(initial=-1)) + 1
-            # the component that each sum is about
-            of_row = labels[seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]]
-            total = np.bincount(labels, seen.sizes * entropies)
-            total -= volumes(seen, seen.sizes * self.fit.variances, of_row, count)
-            held = np.bincount(of_row, minlength=count) > 0
-            return self._by_atom(np.where(held, total / np.log(2), np.inf)[labels[: seen.people]], np.inf)
-
-        found = by(self.fit.observed)
+            entropies[: seen.people] -= self.tilted[seen.atoms] @ self.tilt.logs
+        found = self._bits(seen, entropies)
         if self.apart.all:
             return found
-        return np.where(
-            self.apart.atoms, np.minimum(found, by(self.fit.observed.with_rows(self.apart.rows))), found
+        own = self._bits(seen.with_rows(self.apart.rows), entropies)
+        return np.where(self.apart.atoms, np.minimum(found, own), found)
+
+    def _bits(self, seen: Observations, entropies: Floats) -> Floats:
+        """(p,) by some sums, and entropies of the columns, (q,)."""
+        squares = scipy.sparse.csr_array(
+            (seen.rows.data**2, seen.rows.indices, seen.rows.indptr), seen.rows.shape
         )
+        volumes = np.log1p(2 * np.pi * (squares @ (seen.sizes * self.fit.variances))) / 2
+        labels = seen.components
+        total = np.bincount(labels, seen.sizes * np.maximum(entropies, 0.0))
+        # the component that each sum is about
+        of_row = labels[seen.rows.indices[np.minimum(seen.rows.indptr[:-1], max(seen.rows.nnz - 1, 0))]]
+        total -= np.bincount(of_row, volumes, len(total))
+        held = np.bincount(of_row, minlength=len(total)) > 0
+        return self._by_atom(np.where(held, total / np.log(2), np.inf)[labels[: seen.people]], np.inf)
 
     @cached_property
     def reliable(self) -> Flags:
         """(p,) as `Likelihood.reliable`."""
         counted = self.exact[1]
-        if counted.all():
-            return counted
-        found: Flags = counted | ((self.least_bits >= RELIABLE) & ~self.tangled)
-        if not found[self.known.protected].all():
-            found = counted | ((self.bits >= RELIABLE) & ~self.tangled)
-        return found
+        return counted if counted.all() else counted | ((self.bits >= RELIABLE) & ~self.tangled)
 
     @cached_property
     def tangled(self) -> Flags:
@@ -477,37 +459,16 @@ class Likely:
 
     def all(self, size: int) -> Likelihood:
         """Everything, for the first `size` records."""
-        counted = self.exact[1]
         return Likelihood(
             self.known.atoms.labels[:size],
             self.tilt.windows.values,
             self.rows,
             self.tilted,
             self.leverage,
-            counted,
+            self.exact[1],
             self.bits,
-            counted if counted.all() else counted | ((self.bits >= RELIABLE) & ~self.tangled),
+            self.reliable,
         )
-
-
-_Volumes = Callable[[Observations, Floats, Ints, int], Floats]
-
-
-def _half_logdets(seen: Observations, weights: Floats, of_row: Ints, count: int) -> Floats:
-    """(c,) ½ log det(1 + 2π A diag(weights) Aᵀ) of the sums of each component, 0 without one."""
-    spread, found = gram(seen.matrix, weights), np.zeros(count)
-    for label in np.unique(of_row).tolist():
-        some = np.flatnonzero(of_row == label)
-        with alone():
-            whole = np.linalg.slogdet(np.eye(len(some)) + 2 * np.pi * spread[np.ix_(some, some)])
-        found[label] = whole[1] / 2
-    return found
-
-
-def _most_half_logdets(seen: Observations, weights: Floats, of_row: Ints, count: int) -> Floats:
-    """(c,) the same at most, by their diagonals."""
-    rows = scipy.sparse.csr_array((seen.rows.data**2, seen.rows.indices, seen.rows.indptr), seen.rows.shape)
-    return np.bincount(of_row, np.log1p(2 * np.pi * (rows @ weights)) / 2, count).astype(np.float64)
 
 
 class Asked:

@@ -47,13 +47,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.tilt import Moments, cumulants
 from cae_sql.inference.posterior.weights import Floats, Ints
 
@@ -116,18 +114,9 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
 def _bordered(fit: Fit, rows: Floats, noise: Floats) -> Fit:
     """With sums observed but for noise, (r, q): each has a column for its noise, of so much variance, (r,)."""
     seen, count = fit.observed, len(rows)
-    above = scipy.sparse.hstack([seen.matrix, scipy.sparse.csc_array((seen.matrix.shape[0], count))])
-    matrix = scipy.sparse.vstack([above, scipy.sparse.csc_array(np.hstack([rows, np.eye(count)]))]).tocsc()
     width = np.maximum(np.sqrt(12.0 * noise), 1.0)
-    nothing = np.zeros(count, dtype=np.int64)
-    observed = Observations(
-        matrix,
-        np.append(seen.sums, np.rint(rows @ (seen.sizes * fit.means) + width / 2).astype(np.int64)),
-        np.append(seen.sizes, nothing + 1),
-        np.append(seen.low, nothing),
-        np.append(seen.high, np.rint(width).astype(np.int64)),
-        seen.atoms,
-    )
+    expected = np.rint(rows @ (seen.sizes * fit.means) + width / 2).astype(np.int64)
+    observed = seen.bordered(rows, np.eye(count, dtype=np.int64), expected, np.rint(width).astype(np.int64))
     moments = Moments(
         np.append(fit.logs, np.log(np.rint(width) + 1)),
         np.append(fit.means, width / 2),
@@ -139,7 +128,7 @@ def _bordered(fit: Fit, rows: Floats, noise: Floats) -> Fit:
         point=np.append(fit.point, np.zeros(count)),
         theta=np.append(fit.theta, np.zeros(count)),
         moments=moments,
-        factor=Factor.of(matrix, observed.sizes * moments.variances),
+        factor=Factor.of(observed.matrix, observed.sizes * moments.variances),
         worked_out=None,
         of_sums=fit,
     )

@@ -72,6 +72,27 @@ class Observations:
         """The same records under some of the sums, (k,)."""
         return replace(self, matrix=self.rows[some].tocsc(), sums=self.sums[some])
 
+    def bordered(self, rows: NDArray[np.generic], own: Ints, sums: Ints, width: Ints) -> Observations:
+        """With rows more, over the same columns (r, q) and over slacks of their own (r, t).
+
+        Args:
+            rows: (r, q) coefficients.
+            own: (r, t) of the slacks.
+            sums: (r,) right-hand sides.
+            width: (t,) the greatest value of each slack; the least is 0.
+        """
+        above = scipy.sparse.hstack([self.matrix, scipy.sparse.csc_array((len(self.sums), len(width)))])
+        below = scipy.sparse.hstack([sparse_columns(rows), sparse_columns(own)])
+        nothing = np.zeros(len(width), dtype=np.int64)
+        return Observations(
+            scipy.sparse.vstack([above, below]).tocsc(),
+            np.append(self.sums, sums),
+            np.append(self.sizes, nothing + 1),
+            np.append(self.low, nothing),
+            np.append(self.high, width),
+            self.atoms,
+        )
+
     @property
     def people(self) -> int:
         """How many columns are somebody's."""
