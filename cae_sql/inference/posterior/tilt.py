@@ -45,9 +45,6 @@ SHORTEST = 1e-12
 """Part of a step below which none is taken."""
 RIDGE = 1e-12
 """Added to a diagonal of 1, so that equations have one solution."""
-KEPT = 1e-2
-"""Equations are solved again with the factor of an earlier step as long as that takes a decrement below this
-part of what it was: of many columns to make them anew takes as long as several such steps."""
 STEEPEST = 300.0
 """Greatest tilt over a box for `reweighted`: beyond, weights of one end leave the floats' range."""
 
@@ -197,20 +194,15 @@ def fitted(
     if not matrix.shape[0]:
         return np.zeros(0), 0.0
     m, by_atom = sizes.astype(np.float64), matrix.tocsc()
-    dual, solve, decrement = _Dual(matrix, m, sums, moments), None, math.inf
+    dual, decrement = _Dual(matrix, m, sums, moments), math.inf
     here = dual.at(np.zeros(matrix.shape[0]) if start is None else start)
     for _ in range(STEPS):
         point, now, value = here
         if not allowance.spend(matrix.nnz + FIGURED * len(m)):
             raise OutOfTime("the model of greatest entropy was not found in time")
         off, before = matrix @ (m * now.means) - sums, decrement
-        if solve is not None:
-            step = solve(off)
-            decrement = float(off @ step)
-        if solve is None or not decrement < KEPT * before:
-            solve = _equations(matrix, by_atom, m * now.variances)
-            step = solve(off)
-            decrement = float(off @ step)
+        step = _solved(matrix, by_atom, m * now.variances, off)
+        decrement = float(off @ step)
         crawls = decrement <= CRAWLS**2 and before / 2 < decrement <= before
         if not np.isfinite(decrement) or decrement <= close**2 or crawls:
             break
@@ -220,10 +212,10 @@ def fitted(
     return here[0], math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
 
 
-def _equations(
-    matrix: scipy.sparse.csr_array, by_atom: scipy.sparse.csc_array, weights: Floats
-) -> Callable[[Floats], Floats]:
-    """Solves A diag(weights) Aᵀ x = right, where it is singular nearly.
+def _solved(
+    matrix: scipy.sparse.csr_array, by_atom: scipy.sparse.csc_array, weights: Floats, right: Floats
+) -> Floats:
+    """The solution of A diag(weights) Aᵀ x = right, where it is singular nearly.
 
     Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
     are over a million records.
@@ -238,21 +230,14 @@ def _equations(
     scale = 1 / np.sqrt(np.where(diagonal > NONE, diagonal, 1.0))
     if dense is None:
         turned = scipy.sparse.diags_array(scale)
-        ridge = RIDGE * scipy.sparse.eye_array(count)
-        sparse = scipy.sparse.linalg.splu((turned @ hessian @ turned + ridge).tocsc())
-        return lambda right: scale * sparse.solve(scale * right)
+        equations = (turned @ hessian @ turned + RIDGE * scipy.sparse.eye_array(count)).tocsc()
+        found: Floats = scale * scipy.sparse.linalg.splu(equations).solve(scale * right)
+        return found
     scaled = dense * scale * scale[:, None]
     scaled.flat[:: count + 1] += RIDGE
     with alone():
-        parts, pivots, _ = scipy.linalg.lapack.dgetrf(scaled)
-
-    def solve(right: Floats) -> Floats:
-        with alone():
-            found, _ = scipy.linalg.lapack.dgetrs(parts, pivots, scale * right)
-        step: Floats = scale * found
-        return step
-
-    return solve
+        step: Floats = scale * np.linalg.solve(scaled, scale * right)
+    return step
 
 
 def reweighted(
