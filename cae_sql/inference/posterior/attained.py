@@ -26,7 +26,6 @@ Source: `mathematics.md`, 7; exact convolutions (`tests/.../posterior/test_attai
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,19 +84,10 @@ class Attaining:
 
     # --- what is expected
 
-    def raised(self, plain: Callable[[Floats], Moments]) -> Callable[[Floats], Moments]:
-        """Moments by θ, (q,), given that extremes are attained, of such inside of the boxes."""
-        return lambda theta: self.given(theta, plain(theta))
-
     def given(self, theta: Floats, plain: Moments) -> Moments:
         """Moments of one record of each column, (q,), given that all extremes are attained.
 
-        Args:
-            theta: (q,) tilts.
-            plain: (q,) inside of the boxes, whoever attains what.
-
-        Returns:
-            Means and variances; logarithms so that log − θ m stays what it was.
+        By tilts and moments inside of the boxes, whoever attains what; log − θ m stays what it was.
         """
         count, (low, high) = len(self.low), (self.low, self.high)
         theta, means = theta[:count], plain.means[:count]
@@ -173,11 +163,11 @@ class Attaining:
     def mixed(
         self, extremes: list[Extreme], columns: Ints, rows: Floats, width: int, slopes: Floats
     ) -> Floats:
-        """(c, w) distributions of some columns given that extremes are attained.
+        """(c, w) distributions given that some extremes are attained, of all columns that may attain one.
 
         Args:
             extremes: Those that are reckoned with.
-            columns: (c,) all who may attain one, ascending.
+            columns: (c,) ascending.
             rows: (c, w) distributions inside of the boxes.
             width: Units in a window.
             slopes: (2, c) how much log p rises from unit to unit at the ends of the boxes.
@@ -207,7 +197,9 @@ class Attaining:
         return np.where(said, found / np.where(said, total, 1.0), rows)
 
 
-def _factors(able: NDArray[np.bool_], top: NDArray[np.bool_], chances: Floats, own: Ints) -> Floats:
+def _factors(
+    able: NDArray[np.bool_], top: NDArray[np.bool_], chances: tuple[Floats, Floats], own: Ints
+) -> Floats:
     """(3, a) how likely others attain what a record does not: inside, at its least, at its greatest value."""
     found = np.zeros((3, able.shape[1]))
     for count in range(len(top) + 1):

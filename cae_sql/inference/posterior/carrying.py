@@ -26,26 +26,14 @@ class Carriers:
     """All answered sums, to be asked about one record after the other."""
 
     def __init__(self, matrix: scipy.sparse.csc_array, variances: Floats, sizes: Floats) -> None:
-        """Work out what they have in common.
-
-        Args:
-            matrix: (k, p) the sums over groups of records.
-            variances: (p,) of one record of each group.
-            sizes: (p,) records of each.
-        """
+        """Of the sums over groups of records, (k, p), the variance of one of each, and how many these are."""
         self._matrix, self._variances = matrix, variances
         self._covariances = ((matrix * (sizes * variances)) @ matrix.T).toarray()
 
     def of(self, group: int, most: int, share: float) -> list[tuple[int, float]]:
-        """The sums with most leverage on one record.
+        """At most so many sums with most leverage on a record of a group, or with such a share of all of it.
 
-        Args:
-            group: The record's.
-            most: How many sums at most.
-            share: Of the leverage of all sums, how much is enough.
-
-        Returns:
-            Each sum's number, and the leverage by it and those before it, 0 to 1.
+        Each sum's number, and the leverage by it and those before it, 0 to 1.
         """
         variance, covariances = float(self._variances[group]), self._covariances
         taken, columns, total = list[tuple[int, float]](), list[Floats](), 0.0

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import UNLIMITED, Allowance
@@ -100,15 +101,7 @@ class Fit:
         allowance: Allowance = UNLIMITED,
         close: float = CLOSE,
     ) -> Fit:
-        """By Newton's method.
-
-        Args:
-            observed: The sums.
-            tilt: Prior and windows.
-            ends: Extremes that somebody must attain.
-            start: (k,) λ to begin with: of like sums. By default 0.
-            allowance: What may be spent.
-            close: By how many standard deviations expected sums may be off, about.
+        """By Newton's method, from the λ of like sums (k,), or from 0, until expected sums are about `close`.
 
         Raises:
             InvalidInput: too many groups of records with a prior.
@@ -155,10 +148,8 @@ class Fit:
     def varying_together(self, inside: Moments) -> Fit:
         """With the leverage of those beside people who vary together, since one of them attains an extreme.
 
-        Of the latter it is left as it is: what others have hangs on the own value by more than sums.
-
-        Args:
-            inside: (q,) moments whoever attains what.
+        Of the latter it is left as it is: what others have hangs on the own value by more than sums. `inside`
+        are moments, (q,), whoever attains what.
         """
         if self.ends is None:
             return self
@@ -382,12 +373,13 @@ class Bordered:
         new = np.array(values, dtype=np.int64) + self.offset
         observed = self.observed.with_sums(np.append(self.observed.sums[:known], new))
         plain = moments_of(observed, self.past.tilt)
-        moments = plain if self.ends is None else self.ends.raised(plain)
         here, point = self._begun(observed.sums[known:])
         last = np.inf
         for _ in range(CHORDS + 1):
             theta = observed.matrix.T @ point
-            now = moments(theta)
+            now = inside = plain(theta)
+            if self.ends is not None:
+                now = self.ends.given(theta, inside)
             off = observed.matrix @ (observed.sizes * now.means) - observed.sums
             step = here.factor.solve(off)
             decrement = float(off @ step)
@@ -407,7 +399,7 @@ class Bordered:
             return found
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
         found = replace(found, factor=factor, worked_out=None)
-        return found if self.ends is None else found.varying_together(plain(theta))
+        return found.varying_together(inside)
 
     def _begun(self, new: Ints) -> tuple[Bordered, Floats]:
         """Where λ is looked for first, (k,), and this with the variance that slack has there; `new` are the
@@ -451,7 +443,7 @@ def _sources(seen: Observations, before: Knowledge, labels: Ints, people: Ints) 
     return np.append(column[parent[people]], np.arange(seen.people, len(seen.sizes)))
 
 
-def _shared(old: scipy.sparse.csr_array, new: Floats, source: Ints) -> bool:
+def _shared(old: scipy.sparse.csr_array, new: NDArray[np.integer], source: Ints) -> bool:
     """Whether a new row is one of the old ones, as far as people go: of those that add up alike."""
     source = source[: new.shape[1]]
     weights = np.random.default_rng(0).random(len(source))

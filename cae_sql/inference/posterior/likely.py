@@ -255,8 +255,8 @@ class Likely:
         """(p,) log2 of about how many tables the atoms that hang together have at least; ∞ where no sum is
         about them.
 
-        By the saddle point: Σ H(p⁰) − ½ log det(1 + 2π H), over a component's records, slacks and sums, the
-        determinant being at most the product of its diagonal (Hadamard); the 1 is there because a whole number
+        By the saddle point: Σ H(p⁰) − ½ log det(1 + 2π H), over a component's records, slacks and sums, where
+        a determinant is at most the product of its diagonal (Hadamard); the 1 is there because a whole number
         without variance is one number. With a prior it is how many tables that are alike it amounts to. Of
         clusters that are `apart` it is of their own sums alone.
         """
@@ -272,10 +272,7 @@ class Likely:
 
     def _bits(self, seen: Observations, entropies: Floats) -> Floats:
         """(p,) by some sums, and entropies of the columns, (q,)."""
-        squares = scipy.sparse.csr_array(
-            (seen.rows.data**2, seen.rows.indices, seen.rows.indptr), seen.rows.shape
-        )
-        volumes = np.log1p(2 * np.pi * (squares @ (seen.sizes * self.fit.variances))) / 2
+        volumes = np.log1p(2 * np.pi * (seen.rows**2 @ (seen.sizes * self.fit.variances))) / 2
         labels = seen.components
         total = np.bincount(labels, seen.sizes * np.maximum(entropies, 0.0))
         # the component that each sum is about
@@ -479,21 +476,12 @@ class Asked:
     """
 
     def __init__(self, past: Likely, queries: Sequence[Query]) -> None:
-        """Work out nothing yet.
-
-        Args:
-            past: What is likely after all past answers.
-            queries: In the order in which they would be answered.
-        """
+        """Work out nothing yet of queries that would be answered in this order, after all past ones."""
         self.queries, self._past = list(queries), past
         self._sums = [place for place, query in enumerate(queries) if query.kind == "sum"]
 
     def given(self, values: Sequence[int], allowance: Allowance = UNLIMITED) -> Likely:
-        """What would be likely with these answers too.
-
-        Args:
-            values: One answer for each query, in units.
-            allowance: What may be spent; nothing more is tried beyond it.
+        """What would be likely with these answers too, one for each query, in units.
 
         Raises:
             InconsistentAnswers, InvalidInput, OutOfTime: as `Likely.fit`.

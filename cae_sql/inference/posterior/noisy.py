@@ -76,12 +76,7 @@ ALONE = 1e-12
 
 
 def with_observed(fit: Fit, known: Knowledge) -> Fit:
-    """The same tilted model, its leverage with what is observed besides.
-
-    Args:
-        fit: Of the answered sums.
-        known: What it is a fit of, with what is observed.
-    """
+    """The same tilted model of the answered sums, its leverage with what is observed besides."""
     if not known.observed:
         return fit
     seen, place = fit.observed, np.full(known.count, -1, dtype=np.int64)
@@ -112,7 +107,7 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
 
 
 def _bordered(fit: Fit, rows: Floats, noise: Floats) -> Fit:
-    """With sums observed but for noise, (r, q): each has a column for its noise, of so much variance, (r,)."""
+    """With sums observed but for noise, (r, q): each has a column for it, of so much variance, (r,)."""
     seen, count = fit.observed, len(rows)
     width = np.maximum(np.sqrt(12.0 * noise), 1.0)
     expected = np.rint(rows @ (seen.sizes * fit.means) + width / 2).astype(np.int64)
@@ -135,12 +130,8 @@ def _bordered(fit: Fit, rows: Floats, noise: Floats) -> Fit:
 
 
 def _noise_of(plain: Floats, covariance: Floats) -> Floats:
-    """(r,) variances of the noise of observations, each given those before it.
-
-    Args:
-        plain: (r,) by their widths.
-        covariance: (r, r) of what is observed, before anything of it is.
-    """
+    """(r,) variances of the noise of observations, each given those before it: by their widths, (r,), and by
+    the covariances of what is observed, before anything of it is, (r, r)."""
     left, found = covariance.copy(), plain.copy()
     for number in range(len(plain)):
         open_ = max(float(left[number, number]), 0.0)

@@ -73,14 +73,7 @@ class Observations:
         return replace(self, matrix=self.rows[some].tocsc(), sums=self.sums[some])
 
     def bordered(self, rows: NDArray[np.generic], own: Ints, sums: Ints, width: Ints) -> Observations:
-        """With rows more, over the same columns (r, q) and over slacks of their own (r, t).
-
-        Args:
-            rows: (r, q) coefficients.
-            own: (r, t) of the slacks.
-            sums: (r,) right-hand sides.
-            width: (t,) the greatest value of each slack; the least is 0.
-        """
+        """With rows more, over the same columns (r, q) and slacks of their own (r, t), from 0 to `width`."""
         above = scipy.sparse.hstack([self.matrix, scipy.sparse.csc_array((len(self.sums), len(width)))])
         below = scipy.sparse.hstack([sparse_columns(rows), sparse_columns(own)])
         nothing = np.zeros(len(width), dtype=np.int64)
@@ -143,14 +136,7 @@ def _cut(
     """Sums over people that say something, and between which each lies, (k,).
 
     Of those with the same members who can move one is kept, with the ends that all together leave it; of
-    those that are exact such as do not follow from others.
-
-    Args:
-        matrix: (k, a) coefficients.
-        most: (k,) ends of the sums.
-        least: (k,)
-        settled: (a,) totals of atoms that cannot move; 0 of others.
-        free: (a,) which can.
+    those that are exact such as do not follow from others. `settled` are totals of atoms that cannot move.
     """
     fixed = (matrix @ settled).astype(np.int64)
     most, least, columns = most - fixed, least - fixed, np.flatnonzero(free)

@@ -120,10 +120,8 @@ def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
 def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moments]:
     """Moments of tilted distributions that are spread evenly within each of some windows.
 
-    Args:
-        low: (p, w) the least unit of each atom's box in each window.
-        high: (p, w) the greatest; the window is none of the box where it is less than `low`.
-        logs: (w,) logarithm of the weight of a unit in each window.
+    By the ends of each atom's box in each window, (p, w), which is none of it where the greatest unit is less
+    than the least, and by the logarithm of a unit's weight in each, (w,).
     """
     inside, within = high >= low, of_boxes(low, np.maximum(low, high))
 
@@ -243,13 +241,10 @@ def _solved(
 def reweighted(
     values: list[Weighted], matrix: scipy.sparse.csr_array, sizes: Ints, sums: Ints
 ) -> tuple[list[Weighted], float]:
-    """The same sets with weights times exp(θ u), θ a combination of the sums' rows.
+    """The same sets with weights times exp(θ u), θ a combination of the sums' rows, and the shift.
 
     Tables that have these sums keep their proportions: each weighs exp(shift) times what it did. And where λ
     could be found, the sums are the expected ones.
-
-    Returns:
-        The sets, and the shift.
     """
     point, _ = fitted(matrix, sizes, sums, of_sets(values))
     theta = matrix.T @ point
