@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -162,6 +164,20 @@ def test_a_range_of_a_sum_that_was_told_is_one_row_with_it() -> None:
     system, true = grouped(6)
     system.add_range(range(40), int(true[:40].sum()) - 30, int(true[:40].sum()) + 30)
     assert max(compared(system, [system.query("sum", np.arange(40))], [int(true[:40].sum())])) < 1e-6
+
+
+def test_a_sum_and_a_range_of_a_statistic_are_asked_together() -> None:
+    system, true = grouped(8)
+    plain = system.query("sum", np.arange(50, 200))
+    weights = np.arange(1, 151) % 5 + 1
+    observed = Query(kind="about", members=np.arange(100, 250), coefficients=weights, part=Fraction(400))
+    value = int(plain.of(true))
+    found = Asked(likely(system), [plain, observed]).given([value, 0])
+    after = anew(system, [plain], [value])
+    after.observed.append(observed)
+    one, other = found.known.atoms.labels[:400], likely(after).known.atoms.labels[:400]
+    assert found.leverage[one] == pytest.approx(likely(after).leverage[other], abs=0.01)
+    assert found.leverage[one[120]] > likely(anew(system, [plain], [value])).leverage.max()
 
 
 def test_extremes_change_boxes_and_are_worked_out_anew() -> None:
