@@ -20,7 +20,7 @@ of having it, M that nobody does and d_i = p_i (extreme − μ_i) / (1 − p_i),
 
 It neglects that who attains an extreme leaves less of a sum to the others.
 
-Source: `mathematics.md`, 7; exact convolutions (`tests/.../posterior/test_attaining.py`).
+Source: `mathematics.md`, 7; exact convolutions (`tests/.../posterior/test_attained_moments.py`).
 """
 
 from __future__ import annotations

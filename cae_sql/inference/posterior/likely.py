@@ -181,15 +181,9 @@ class Likely:
 
     def formula_of(self, atoms: Ints) -> Floats:
         """(r, w) the same of some atoms."""
-        if not len(atoms):
-            return np.empty((0, self.tilt.windows.count))
-        some, mixed_in = self._attaining
-        place = np.minimum(np.searchsorted(some, atoms), max(len(some) - 1, 0))
-        own = some[place] == atoms if len(some) else np.zeros(len(atoms), dtype=np.bool_)
-        if own.all():
-            return mixed_in[place]
-        found = np.empty((len(atoms), self.tilt.windows.count))
-        found[own], found[~own] = mixed_in[place[own]], self._rows(atoms[~own], narrowed=True)
+        found, (some, mixed_in) = self._rows(atoms, narrowed=True), self._attaining
+        own = np.isin(atoms, some)
+        found[own] = mixed_in[np.searchsorted(some, atoms[own])]
         return found
 
     @cached_property
