@@ -159,12 +159,15 @@ def test_values_near_an_end_of_the_domain_keep_their_skew() -> None:
 
 
 @pytest.mark.parametrize("sums", [3, 5, 7, 9, 11])
-def test_about_so_many_tables_are_left_as_it_says(sums: int) -> None:
+def test_about_so_many_tables_are_left_at_least_as_it_says(sums: int) -> None:
     for seed in range(3):
         small = coins(seed, 16, sums)
         found = small.system.likelihood().bits[small.system.likelihood().labels]
         alone = int(np.isinf(found).sum())  # each of these has two values whatever the others have
-        assert found.min() + alone == pytest.approx(np.log2(len(small.tables)), abs=2.5)
+        said, true = found.min() + alone, np.log2(len(small.tables))
+        assert said <= true + 0.5
+        if true > 6:
+            assert said > true - 1.5
 
 
 def test_of_whom_no_sum_is_about_tables_are_not_counted_and_settled_sums_leave_one() -> None:
