@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from auditor.data.database import Database
 from auditor.gate.admin import classes_of
 from auditor.ledger import Entry
+from auditor.likeliest import Likeliest, shortest_run
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.posterior.likeliest import Likeliest, shortest_run
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Literal
 
-from cae_sql.inference.posterior.likeliest import Likeliest
+from auditor.likeliest import Likeliest
 
 Kind = Literal["direct", "exact", "approximate"]
 """How a record was disclosed: its row was read; one value remains; less remains than the limit demands."""

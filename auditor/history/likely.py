@@ -20,16 +20,15 @@ from numpy.typing import NDArray
 from auditor.history.findings import MadeLikely
 from auditor.history.parties import PartyColumn
 from auditor.history.risks import in_column_units
+from auditor.likeliest import shortest_run
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior.attaining import Attaining
+from cae_sql.inference.posterior.fit import FOUND, Fit
 from cae_sql.inference.posterior.judging import breaks
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.posterior.likeliest import shortest_run
-from cae_sql.inference.posterior.likely import FOUND, Fit, Likely
+from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import Baseline, posterior_risks
-from cae_sql.inference.posterior.observations import observations
 from cae_sql.inference.posterior.tilt import CLOSE
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
@@ -90,9 +89,7 @@ class _Looks:
         system.accept(self._part.so_far.answers[:answers])
         likely = LikelyKnowledge(system, LikelyStandard(limit, domain, self._baseline)).likely
         likely.tilt.windows.check_rows(likely.known.count)
-        seen = observations(likely.known, likely.sums)
-        ends = Attaining.of(likely.known, seen, likely.tilt)
-        fit = Fit.of(seen, likely.tilt, ends=ends, close=close)
+        fit = Fit.of_answers(likely.known, likely.sums, likely.tilt, close=close)
         likely = Likely(likely.known, likely.sums, likely.tilt, likely.top, fit)
         if likely.fit.off > FOUND:
             return None

@@ -591,7 +591,7 @@ class AnsweredSystem:
             self._carriers_now = likely, self._carriers(likely)
         numbers = [number for number, each in enumerate(self.answers) if each.kind == "sum"]
         found = self._carriers_now[1].of(int(likely.known.atoms.labels[place]), most, share)
-        return [(numbers[one.row], one.leverage) for one in found]
+        return [(numbers[row], leverage) for row, leverage in found]
 
     def _carriers(self, likely: Likely) -> Carriers:
         from cae_sql.inference.facts.rank import coefficients_of
@@ -625,7 +625,7 @@ class AnsweredSystem:
         name = self.version, domain, insider
         if self._likely_now is None or self._likely_now[0] != name:
             # late: an eighth of a second that a question which is known need not pay
-            from cae_sql.inference.posterior.noisy import likely_of
+            from cae_sql.inference.posterior.likely import Likely
             from cae_sql.inference.posterior.windows import Tilt, Windows
 
             windows = Windows.of(self.grid, domain)
@@ -641,7 +641,7 @@ class AnsweredSystem:
             known = found.known.refined(self.observed).observing(self.observed)
             self._likely_now = (
                 name,
-                likely_of(known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
+                Likely(known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
             )
         return self._likely_now[1]
 

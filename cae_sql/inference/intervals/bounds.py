@@ -347,7 +347,7 @@ class OneByOne:
         bound = ends[0] if found is None else found.bound - int(known.sizes[atom] - 1) * ends[1]
         if found is None or (bound - ends[0]) * sign <= 0:
             return Multipliers((), (), Fraction(ends[0]))
-        return replace(found, bound=bound)
+        return replace(found, bound=Fraction(bound))
 
     def rows_of(self, atom: int) -> set[int]:
         """The sums that proved the ends of an atom."""

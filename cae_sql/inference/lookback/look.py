@@ -29,7 +29,7 @@ from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
 from cae_sql.inference.intervals.presolve import from_single_sums
 from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_by_reals, state_of
 from cae_sql.inference.search.records import search
-from cae_sql.inference.search.runs import Effort, Runs
+from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.solver import Floats
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables

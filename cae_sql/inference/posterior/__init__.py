@@ -14,16 +14,19 @@ what many sums that share one person tell together.
     weights.py          weighted sets of whole numbers, their sums, and products of sums
     tilt.py             the distributions of greatest entropy, by Newton's method on its dual
     windows.py          the same with a prior, and over windows of one step
-    likely.py           the posterior of everybody, by atoms; counted or by the formula, and which
+    likely.py           the posterior of everybody, by atoms, after answers or hypothetical ones
     observations.py     answered sums as independent rows, ends and ranges with their slack
-    leverage.py         the share of each variance that they explain; one factor, and rows added to it
-    bell.py             the formula, on any grid; attained.py: extremes, as a mixture over who attains them
-    attaining.py        what is expected of records some of whom attain extremes, and so of sums beside these
+    fit.py              one fit of these: tilt, leverage, slope, and borders of sums that are only asked
+    leverage.py         the share of each variance that sums explain; one factor, and rows added to it
+    bell.py             the formula, on any grid
+    attained.py         answered extremes as a mixture over who attains them: moments and rows
+    noisy.py            ranges of statistics, as observations with noise in the same fit
+    range_checks.py     ranges that this does not see: by priors, and by where a weighted sum lies
+    carrying.py         which answers carry what is likely of one record
     residues.py         combinations of sums in which few people are left modulo a small number
     telling.py          what these make likely; overheard.py: of whom an insider shares them with
     heaps.py            sums that are no bell, by characteristic functions
     apart.py            small clusters without the sums that many share
-    asked.py            what if these were answered? From the kept factor
     insiders.py         given the value of anybody else; in small systems counted
     pairs.py            the greatest risk over all pairs of a record and an insider
     tabulated.py        what a bell leaves open, from below, by lookup

@@ -5,145 +5,230 @@ to be the one. Taking records for independent, each with its own distribution p_
 
     p_i(v | all extremes attained) ∝ p_i(v) · Σ_M (−1)^|M| [v attains none of M] Π_{j ≠ i} (1 − P_j(M))
 
-over all sets M of extremes, P_j(M) the probability that j attains one of M. Up to `MOST_TOGETHER` extremes
-that share records are so counted; of more each is taken by itself.
+over all sets M of extremes, P_j(M) the probability that j attains one of M. Of rows (`mixed`) up to
+`MOST_TOGETHER` extremes that share records are so counted; of more each is taken by itself. An extreme that
+is missed with a chance below `NEVER` even without a few of those who may attain it is left out (`doubtful`).
 
-An extreme that hundreds may attain is attained whatever one of them has: where even without a few of them
-it is missed with a chance below `NEVER`, it is left out (`doubtful`); all that are change no probability by
-more than that part. (Where more than `MOST_TOGETHER` share records fewer may be counted together then, which
-is nearer to what is exact.)
+What is expected of sums is raised too (`given`): of twelve people with 26 values, one of whom has the
+greatest, the sum is expected a third of its standard deviation higher than without, and one person in twenty
+such sums, each beside the maximum of the twelve others, would be believed twenty times as much too high.
+There each extreme is taken to be attained independently of the others, given the record's own value.
+
+Sums vary less then than their members do: if one has the extreme, another need not. With p_i the probability
+of having it, M that nobody does and d_i = p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is
+−c d_i d_j, c = M / (1 − M)², one such term for each extreme that shares nobody with others (`shared`).
 
 It neglects that who attains an extreme leaves less of a sum to the others.
 
-Source: `mathematics.md`, 7.
+Source: `mathematics.md`, 7; exact convolutions (`tests/.../posterior/test_attained_moments.py`).
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.knowledge import Extreme, Knowledge
+from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.posterior.components import attained
-from cae_sql.inference.posterior.tilt import log_geometric
+from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.tilt import Moments, log_geometric
 from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.windows import Tilt
 
 MOST_TOGETHER = 6
 """Extremes that share records and are counted together: 64 sets of them."""
-CERTAIN = 1 - 1e-15
+CERTAIN = 1 - 1e-12
 """Probability of who attains an extreme for certain, so that what is left of 1 can be divided by."""
+SURE = 1 - 1e-15
+"""The same in alternating sums."""
 NEVER = 1e-5
 """Chance that one of all extremes is not attained below which it is."""
-CRUMB = 1e-14
-"""Alternating sums below this are none."""
+CRUMB, ALTERNATING = 1e-12, 1e-14
+"""Weights below this are rounding: nothing is changed there. And alternating sums."""
+
+Extreme = tuple[bool, Ints]
+"""Whether it is a maximum, and the columns of those who can have it."""
 
 
-class Ends(NamedTuple):
-    """Probabilities that one record of each atom has the least, the greatest value of its box, (p,) each."""
+@dataclass(frozen=True, eq=False)
+class Attaining:
+    """Extremes that somebody must attain, beside a system's observations. Shapes: a columns of somebody."""
 
-    low: Floats
-    high: Floats
+    extremes: list[Extreme]
+    sizes: Ints
+    """(a,) records of each column."""
+    low: Ints
+    """(a,) ends of the boxes."""
+    high: Ints
+    logs: tuple[Floats, Floats]
+    """(a,) logarithm of the prior weight of the least, of the greatest unit."""
 
+    @classmethod
+    def of(cls, known: Knowledge, observed: Observations, tilt: Tilt) -> Attaining | None:
+        """None where there are none."""
+        extremes = attained(known) if known.extremes else []
+        if not extremes:
+            return None
+        place, count = np.full(known.count, -1, dtype=np.int64), observed.people
+        place[observed.atoms] = np.arange(count)
+        low, high = observed.low[:count], observed.high[:count]
+        found = [(each.top, place[known.able_atoms[each]]) for each in extremes]
+        width = tilt.windows.width
+        none = np.zeros(count)
+        logs = (none, none) if tilt.logs is None else (tilt.logs[low // width], tilt.logs[high // width])
+        return cls([each for each in found if len(each[1])], observed.sizes[:count], low, high, logs)
 
-def doubtful(known: Knowledge, own: Ints, chances: Ends) -> list[Extreme]:
-    """Answered extremes that might not be attained, as far as what is likely of records by themselves goes.
+    # --- what is expected
 
-    Given a record's value, and that the other extremes are attained by as many others at most, those who are
-    left attain one with no less than their own chances.
+    def given(self, theta: Floats, plain: Moments) -> Moments:
+        """Moments of one record of each column, (q,), given that all extremes are attained.
 
-    Args:
-        known: Boxes and extremes.
-        own: (p,) somebody's records in each atom.
-        chances: Lower bounds, or nearly.
-    """
-    found, extremes = [], attained(known)
-    for each in extremes:
-        able = known.able_atoms[each]
-        chance = (chances.high if each.top else chances.low)[able]
-        expected = float(own[able] @ chance) - (MOST_TOGETHER + 1) * float(chance.max(initial=0.0))
-        if not expected >= -np.log(NEVER / len(extremes)):
-            found.append(each)
-    return found
+        By tilts and moments inside of the boxes, whoever attains what; log − θ m stays what it was.
+        """
+        count, (low, high) = len(self.low), (self.low, self.high)
+        theta, means = theta[:count], plain.means[:count]
+        second, chances = means**2 + plain.variances[:count], self.chances(theta, plain)
+        inside, at_low, at_high = self._weights(*chances)
+        below, above = (at_low - inside) * chances[0], (at_high - inside) * chances[1]
+        total = inside + below + above
+        said = (low < high) & (total > CRUMB)
+        total = np.where(said, total, 1.0)
+        mean = np.where(said, (inside * means + below * low + above * high) / total, means)
+        square = (inside * second + below * low**2.0 + above * high**2.0) / total
+        spread = np.where(said, np.maximum(square - mean**2, 0.0), plain.variances[:count])
+        more = Moments(*(each.copy() for each in plain))
+        more.logs[:count] += theta * (mean - means)
+        more.means[:count], more.variances[:count] = mean, spread
+        return more
 
+    def shared(self, theta: Floats, plain: Moments) -> Floats:
+        """(e, q) of each extreme that shares nobody with others √c d of one record of each column."""
+        count, found = len(self.low), np.zeros((len(self.extremes), len(theta)))
+        chances = self.chances(theta[:count], plain)
+        often = np.bincount(np.concatenate([some for _, some in self.extremes]), minlength=count)
+        for row, (top, some) in zip(found, self.extremes, strict=True):
+            if (often[some] > 1).any():
+                continue
+            chance, end = np.minimum(chances[int(top)][some], CERTAIN), (self.low, self.high)[int(top)][some]
+            nobody = float(self.sizes[some] @ np.log1p(-chance))
+            anybody = max(-np.expm1(nobody), CRUMB)
+            row[some] = np.exp(nobody / 2) / anybody * chance * (end - plain.means[some]) / (1.0 - chance)
+        return found[found.any(axis=1)]
 
-def mixed(
-    known: Knowledge, extremes: list[Extreme], atoms: Ints, own: Ints, rows: Floats, width: int, slopes: Ends
-) -> Floats:
-    """(a, w) distributions of some atoms given that extremes are attained.
+    def chances(self, theta: Floats, plain: Moments, turned: Floats | float = 0.0) -> Floats:
+        """(2, a) how likely one record of each column has its least, its greatest value, in its box alone.
 
-    Args:
-        known: Boxes.
-        extremes: Those that are reckoned with.
-        atoms: (a,) all who may attain one, ascending.
-        own: (a,) somebody's records in each.
-        rows: (a, w) distributions inside of the boxes.
-        width: Units in a window.
-        slopes: How much log p rises from unit to unit at the ends of the boxes, (a,) each.
-    """
-    if not extremes:
-        return rows
-    found, low_, high_ = rows.copy(), known.low[atoms], known.high[atoms]
-    for group in _together(known, extremes):
-        places = np.searchsorted(atoms, np.unique(np.concatenate([known.able_atoms[e] for e in group])))
-        able = np.stack([np.isin(atoms[places], known.able_atoms[each]) for each in group])
-        at_ends = Ends(slopes.low[places], slopes.high[places])
-        chances = _at_the_ends(low_[places], high_[places], rows[places], width, at_ends)
-        top = np.array([each.top for each in group])
-        whole = [np.arange(len(group))]
-        plain, low, high = np.ones((3, len(places)))
-        for part in whole if len(group) <= MOST_TOGETHER else np.arange(len(group))[:, None]:
-            factors = _factors(able[part], top[part], chances, own[places])
-            plain, low, high = plain * factors[0], low * factors[1], high * factors[2]
-        # a record that can have one value alone has it
-        moving = low_[places] < high_[places]
-        some = places[moving]
-        found[some] *= plain[moving][:, None]
-        found[some, low_[some] // width] += (chances.low * (low - plain))[moving]
-        found[some, high_[some] // width] += (chances.high * (high - plain))[moving]
-    found = np.maximum(found, 0.0)
-    total = found.sum(axis=1, keepdims=True)
-    # where nobody is likely to attain an extreme at all, differences have no digits left
-    return np.where(total > CRUMB, found / np.where(total > CRUMB, total, 1.0), rows)
+        `turned`, (2, a), is added to the logarithms: what a bell makes of the ends.
+        """
+        ends = np.stack([self.low, self.high])
+        logs = np.stack(self.logs) + theta * ends - plain.logs[: len(self.low)] + turned
+        found: Floats = np.exp(np.minimum(logs, 0.0))
+        return found
+
+    def _weights(self, at_low: Floats, at_high: Floats) -> tuple[Floats, Floats, Floats]:
+        """(a,) how likely the others attain what a record does not, beside how likely anybody does: where it
+        has a value inside, its least, its greatest one."""
+        inside, low, high = np.ones((3, len(at_low)))
+        for top, some in self.extremes:
+            none = np.log1p(-np.minimum((at_high if top else at_low)[some], CERTAIN))
+            nobody = float(self.sizes[some] @ none)
+            anybody = max(-np.expm1(nobody), CRUMB)
+            others = np.maximum(-np.expm1(np.minimum(nobody - none, 0.0)), 0.0) / anybody
+            inside[some] *= others
+            mine, beyond = (high, low) if top else (low, high)
+            mine[some] /= anybody
+            beyond[some] *= others
+        return inside, low, high
+
+    # --- rows
+
+    def doubtful(self, chances: Floats) -> list[Extreme]:
+        """Extremes that might not be attained, by lower bounds of `chances`.
+
+        Given a record's value, and that the other extremes are attained by as many others at most, those who
+        are left attain one with no less than their own chances.
+        """
+        found = []
+        for top, some in self.extremes:
+            chance = chances[int(top), some]
+            expected = float(self.sizes[some] @ chance) - (MOST_TOGETHER + 1) * float(chance.max(initial=0.0))
+            if not expected >= -np.log(NEVER / len(self.extremes)):
+                found.append((top, some))
+        return found
+
+    def mixed(
+        self, extremes: list[Extreme], columns: Ints, rows: Floats, width: int, slopes: Floats
+    ) -> Floats:
+        """(c, w) distributions given that some extremes are attained, of all columns that may attain one.
+
+        Args:
+            extremes: Those that are reckoned with.
+            columns: (c,) ascending.
+            rows: (c, w) distributions inside of the boxes.
+            width: Units in a window.
+            slopes: (2, c) how much log p rises from unit to unit at the ends of the boxes.
+        """
+        found, own = rows.copy(), self.sizes[columns]
+        low_, high_ = self.low[columns], self.high[columns]
+        for group in _together(extremes, len(self.low)):
+            places = np.searchsorted(columns, np.unique(np.concatenate([some for _, some in group])))
+            able = np.stack([np.isin(columns[places], some) for _, some in group])
+            chances = _at_the_ends(low_[places], high_[places], rows[places], width, slopes[:, places])
+            top = np.array([top for top, _ in group])
+            whole = [np.arange(len(group))]
+            plain, low, high = np.ones((3, len(places)))
+            for part in whole if len(group) <= MOST_TOGETHER else np.arange(len(group))[:, None]:
+                factors = _factors(able[part], top[part], chances, own[places])
+                plain, low, high = plain * factors[0], low * factors[1], high * factors[2]
+            # a record that can have one value alone has it
+            moving = low_[places] < high_[places]
+            some = places[moving]
+            found[some] *= plain[moving][:, None]
+            found[some, low_[some] // width] += (chances[0] * (low - plain))[moving]
+            found[some, high_[some] // width] += (chances[1] * (high - plain))[moving]
+        found = np.maximum(found, 0.0)
+        total = found.sum(axis=1, keepdims=True)
+        # where nobody is likely to attain an extreme at all, differences have no digits left
+        said = total > ALTERNATING
+        return np.where(said, found / np.where(said, total, 1.0), rows)
 
 
 def _factors(
-    able: NDArray[np.bool_], top: NDArray[np.bool_], chances: Ends, own: Ints
-) -> NDArray[np.float64]:
+    able: NDArray[np.bool_], top: NDArray[np.bool_], chances: tuple[Floats, Floats], own: Ints
+) -> Floats:
     """(3, a) how likely others attain what a record does not: inside, at its least, at its greatest value."""
     found = np.zeros((3, able.shape[1]))
     for count in range(len(top) + 1):
         for missing in itertools.combinations(range(len(top)), count):
             some = np.array(missing, dtype=np.int64)
             at_low, at_high = able[some[~top[some]]].any(axis=0), able[some[top[some]]].any(axis=0)
-            chance = np.where(at_low, chances.low, 0.0) + np.where(at_high, chances.high, 0.0)
-            none = np.log1p(-np.minimum(chance, CERTAIN))
+            chance = np.where(at_low, chances[0], 0.0) + np.where(at_high, chances[1], 0.0)
+            none = np.log1p(-np.minimum(chance, SURE))
             others = (-1) ** count * np.exp(float(own @ none) - none)
             found += np.stack([others, np.where(at_low, 0.0, others), np.where(at_high, 0.0, others)])
-    return np.where(found > CRUMB, found, 0.0)
+    return np.where(found > ALTERNATING, found, 0.0)
 
 
-def _at_the_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Ends) -> Ends:
+def _at_the_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Floats) -> tuple[Floats, Floats]:
     """Of the windows that hold the ends what belongs to the one unit: the shape within one is geometric."""
     last = np.minimum(low // width * width + width - 1, high)
     first = np.maximum(high // width * width, low)
-    below = log_geometric(slopes.low, (last - low + 1).astype(np.float64))
-    above = log_geometric(-slopes.high, (high - first + 1).astype(np.float64))
+    below = log_geometric(slopes[0], (last - low + 1).astype(np.float64))
+    above = log_geometric(-slopes[1], (high - first + 1).astype(np.float64))
     each = np.arange(len(rows))
-    return Ends(rows[each, low // width] * np.exp(-below), rows[each, high // width] * np.exp(-above))
+    return rows[each, low // width] * np.exp(-below), rows[each, high // width] * np.exp(-above)
 
 
-def _together(known: Knowledge, extremes: list[Extreme]) -> list[list[Extreme]]:
+def _together(extremes: list[Extreme], columns: int) -> list[list[Extreme]]:
     """Extremes that share records who can attain them."""
-    root = np.arange(known.count)
-    for each in extremes:
-        join(root, known.able_atoms[each])
+    root = np.arange(columns)
+    for _, some in extremes:
+        join(root, some)
     labels, found = roots(root), dict[int, list[Extreme]]()
     for each in extremes:
-        able = known.able_atoms[each]
-        if len(able):
-            found.setdefault(int(labels[able[0]]), []).append(each)
+        found.setdefault(int(labels[each[1][0]]), []).append(each)
     return list(found.values())

@@ -7,7 +7,7 @@ leverage. Why: p(x_i = v | A x = b) ∝ p⁰_i(v) · P⁰(the others' sums are b
 theorem the second factor is Gaussian in v; Sherman and Morrison's formula gives κ. With h = 1 the value is
 determined: what is left is the value of the grid next to μ.
 
-ℓ is for skewness (`likely.Fit.slope`). By the saddle point the others' sums have the density
+ℓ is for skewness (`fit.Fit.slope`). By the saddle point the others' sums have the density
 
     log P⁰(c + d) ≈ const − ½ dᵀ H⁻¹ d − ½ log det H(λ + H⁻¹ d),   d = −a_i (v − μ),
 
@@ -30,7 +30,6 @@ Source: `mathematics.md`, 7, but for ℓ; H. E. Daniels, "Saddlepoint approximat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,129 +56,107 @@ NARROW, AROUND = 2.0, 40
 def stiffness(leverage: Floats, variance: Floats) -> Floats:
     """κ in 1 / units², of whatever shape."""
     moving = variance > STILL
-    found: Floats = np.where(
-        moving, leverage / (np.maximum(1.0 - leverage, SURE) * np.where(moving, variance, 1.0)), 0.0
-    )
-    return found
-
-
-def rows_of(tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats, kappa: Floats) -> Floats:
-    """(p, w) a distribution over windows for each record.
-
-    Args:
-        tilt: Prior and windows.
-        low: (p,) least unit of each one's box.
-        high: (p,) greatest.
-        theta: (p,) tilt, ℓ added.
-        middle: (p,) μ, in units.
-        kappa: (p,) as `stiffness`; 0 for p⁰ itself.
-    """
-    windows = tilt.windows
-    if windows.width * windows.count <= LISTED:
-        return _in_blocks(_one_by_one, tilt, low, high, theta, middle, kappa, windows.width * windows.count)
-    flat = kappa * float(windows.width * windows.count) ** 2 <= FLAT
-    narrow = kappa * NARROW**2 > 1.0
-    found = np.empty((len(low), windows.count))
-    for work, chosen, each in (
-        (_at_middles, flat, windows.count),
-        (_around, narrow & ~flat, 2 * AROUND + windows.count),
-        (_integrated, ~(flat | narrow), windows.count),
-    ):
-        at = np.flatnonzero(chosen)
-        if len(at):
-            given = low[at], high[at], theta[at], middle[at], kappa[at]
-            found[at] = _in_blocks(work, tilt, *given, each)
-    return found
+    rest = np.maximum(1.0 - leverage, SURE) * np.where(moving, variance, 1.0)
+    return np.where(moving, leverage / rest, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Bells:
-    """Distributions as `rows_of` takes them, (r,) each."""
+    """p⁰ and a bell, for each of r records: (r,) each."""
 
     low: Ints
+    """Least unit of each one's box."""
     high: Ints
+    """Greatest."""
     theta: Floats
+    """Tilt, ℓ added."""
     middle: Floats
+    """μ, in units."""
     kappa: Floats
+    """As `stiffness`; 0 for p⁰ itself."""
+
+    def of(self, some: Ints | slice) -> Bells:
+        """The same of some."""
+        return Bells(self.low[some], self.high[some], self.theta[some], self.middle[some], self.kappa[some])
 
     def rows(self, tilt: Tilt) -> Floats:
-        """(r, w)"""
-        return rows_of(tilt, self.low, self.high, self.theta, self.middle, self.kappa)
+        """(r, w) distributions over windows."""
+        count, units = tilt.windows.count, tilt.windows.width * tilt.windows.count
+        listed = np.full(len(self.kappa), units <= LISTED)
+        flat = ~listed & (self.kappa * float(units) ** 2 <= FLAT)
+        narrow = ~(listed | flat) & (self.kappa * NARROW**2 > 1.0)
+        found = np.empty((len(listed), count))
+        for work, chosen, each in (
+            (_one_by_one, listed, units),
+            (_at_middles, flat, count),
+            (_around, narrow, 2 * AROUND + count),
+            (_integrated, ~(listed | flat | narrow), count),
+        ):
+            at, step = np.flatnonzero(chosen), max(1, AT_ONCE // each)
+            for first in range(0, len(at), step):
+                part = at[first : first + step]
+                found[part] = work(tilt, self.of(part))
+        return found
+
+    def logs(self, units: Floats | Ints) -> Floats:
+        """(r, u) logarithms at some units, (u,) or (r, u), without the prior."""
+        away = units - self.middle[:, None]
+        found: Floats = self.theta[:, None] * away - 0.5 * self.kappa[:, None] * away**2
+        return found
 
 
-_Work = Callable[[Tilt, Ints, Ints, Floats, Floats, Floats], Floats]
-
-
-def _in_blocks(
-    work: _Work, tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats, kappa: Floats, each: int
-) -> Floats:
-    found, step = np.empty((len(low), tilt.windows.count)), max(1, AT_ONCE // each)
-    for first in range(0, len(low), step):
-        part = slice(first, first + step)
-        found[part] = work(tilt, low[part], high[part], theta[part], middle[part], kappa[part])
-    return found
-
-
-def _one_by_one(tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats, kappa: Floats) -> Floats:
+def _one_by_one(tilt: Tilt, bells: Bells) -> Floats:
     """Every unit of the domain."""
     windows = tilt.windows
     units = np.arange(windows.width * windows.count)
-    away = units - middle[:, None]
-    logs = theta[:, None] * away - 0.5 * kappa[:, None] * away**2
+    logs = bells.logs(units)
     if tilt.logs is not None:
         logs += tilt.logs[units // windows.width]
-    logs[(units < low[:, None]) | (units > high[:, None])] = -np.inf
+    logs[(units < bells.low[:, None]) | (units > bells.high[:, None])] = -np.inf
     p = _normal(logs)
     if windows.width == 1:
         return p
-    gathered: Floats = p.reshape(len(low), windows.count, windows.width).sum(axis=2)
+    gathered: Floats = p.reshape(len(p), windows.count, windows.width).sum(axis=2)
     return gathered
 
 
-def _at_middles(tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats, kappa: Floats) -> Floats:
+def _at_middles(tilt: Tilt, bells: Bells) -> Floats:
     """A bell that hardly bends, over p⁰ in closed form."""
-    first, last = tilt.parts(low, high)
-    away = (first + last) / 2 - middle[:, None]
-    rows = tilt.rows(low, high, theta) * np.exp(-0.5 * kappa[:, None] * away**2)
+    first, last = tilt.parts(bells.low, bells.high)
+    away = (first + last) / 2 - bells.middle[:, None]
+    rows = tilt.rows(bells.low, bells.high, bells.theta) * np.exp(-0.5 * bells.kappa[:, None] * away**2)
     found: Floats = rows / rows.sum(axis=1, keepdims=True)
     return found
 
 
-def _around(tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats, kappa: Floats) -> Floats:
+def _around(tilt: Tilt, bells: Bells) -> Floats:
     """The units around where a narrow bell is highest."""
-    windows = tilt.windows
-    top = np.clip(np.rint(middle + theta / kappa), low, high)
-    if tilt.logs is not None:
-        top = np.clip(np.rint(middle), low, high)
+    windows, low, high = tilt.windows, bells.low, bells.high
+    turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
+    top = np.clip(np.rint(bells.middle + turned), low, high)
     units = top.astype(np.int64)[:, None] + np.arange(-AROUND, AROUND + 1)
-    inside = (units >= low[:, None]) & (units <= high[:, None])
-    away = units - middle[:, None]
-    logs = theta[:, None] * away - 0.5 * kappa[:, None] * away**2
-    places = np.clip(units // windows.width, 0, windows.count - 1)
+    logs, places = bells.logs(units), np.clip(units // windows.width, 0, windows.count - 1)
     if tilt.logs is not None:
         logs += tilt.logs[places]
-    p = _normal(np.where(inside, logs, -np.inf))
+    p = _normal(np.where((units >= low[:, None]) & (units <= high[:, None]), logs, -np.inf))
     found = np.zeros((len(low), windows.count))
     np.add.at(found, (np.arange(len(low))[:, None], places), p)
     return found
 
 
-def _integrated(tilt: Tilt, low: Ints, high: Ints, theta: Floats, middle: Floats, kappa: Floats) -> Floats:
+def _integrated(tilt: Tilt, bells: Bells) -> Floats:
     """exp(θ u) and the bell are one bell, around μ + θ / κ; sums over many units are integrals."""
-    first, last = tilt.parts(low, high)
-    root, top = np.sqrt(kappa)[:, None], (middle + theta / kappa)[:, None]
+    first, last = tilt.parts(bells.low, bells.high)
+    root, top = np.sqrt(bells.kappa)[:, None], (bells.middle + bells.theta / bells.kappa)[:, None]
     below, above = root * (first - 0.5 - top), root * (last + 0.5 - top)
     # in the upper tail differences would be of numbers near 1
     turned = below > 0
-    start = np.where(turned, -above, below)
-    end = np.where(turned, -below, above)
+    start, end = np.where(turned, -above, below), np.where(turned, -below, above)
     ends = scipy.special.log_ndtr(end)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # where a box has no part in a window
         logs = ends + np.log1p(-np.exp(scipy.special.log_ndtr(start) - ends))
     logs = np.where(last >= first, logs, -np.inf)
-    if tilt.logs is not None:
-        logs = logs + tilt.logs
-    return _normal(logs)
+    return _normal(logs if tilt.logs is None else logs + tilt.logs)
 
 
 def _normal(logs: Floats) -> Floats:

@@ -12,8 +12,6 @@ Source: `mathematics.md`, 7 (leverage).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy
 
@@ -24,40 +22,21 @@ NOTHING = 1e-9
 """Leverage below which a sum adds nothing."""
 
 
-@dataclass(frozen=True)
-class Carried:
-    """A sum that carries leverage."""
-
-    row: int
-    """Its number."""
-    leverage: float
-    """Of the record by this sum and those before it, 0 to 1."""
-
-
 class Carriers:
     """All answered sums, to be asked about one record after the other."""
 
     def __init__(self, matrix: scipy.sparse.csc_array, variances: Floats, sizes: Floats) -> None:
-        """Work out what they have in common.
-
-        Args:
-            matrix: (k, p) the sums over groups of records.
-            variances: (p,) of one record of each group.
-            sizes: (p,) records of each.
-        """
+        """Of the sums over groups of records, (k, p), the variance of one of each, and how many these are."""
         self._matrix, self._variances = matrix, variances
         self._covariances = ((matrix * (sizes * variances)) @ matrix.T).toarray()
 
-    def of(self, group: int, most: int, share: float) -> list[Carried]:
-        """The sums with most leverage on one record.
+    def of(self, group: int, most: int, share: float) -> list[tuple[int, float]]:
+        """At most so many sums with most leverage on a record of a group, or with such a share of all of it.
 
-        Args:
-            group: The record's.
-            most: How many sums at most.
-            share: Of the leverage of all sums, how much is enough.
+        Each sum's number, and the leverage by it and those before it, 0 to 1.
         """
         variance, covariances = float(self._variances[group]), self._covariances
-        taken, columns, total = list[Carried](), list[Floats](), 0.0
+        taken, columns, total = list[tuple[int, float]](), list[Floats](), 0.0
         if variance <= STILL or not len(covariances):
             return taken
         # of what the sums taken do not tell: variances of all sums, and their covariances with the record
@@ -76,5 +55,5 @@ class Carriers:
             left = np.maximum(left - column**2, 0.0)
             columns.append(column)
             total += float(gains[row])
-            taken.append(Carried(row, min(total, 1.0)))
+            taken.append((row, min(total, 1.0)))
         return taken

@@ -32,7 +32,8 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, Bells, stiffness
 from cae_sql.inference.posterior.components import spares_of
-from cae_sql.inference.posterior.likely import Fit, Likely
+from cae_sql.inference.posterior.fit import Fit
+from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import Baselines, against
 from cae_sql.inference.posterior.tabulated import FINE, Steps, Table
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
@@ -218,7 +219,7 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
     # by insider and value, of each other record its row
     rows = np.zeros((len(asides), len(atoms), windows.count))
     for number, (place, value) in enumerate(asides):
-        counted = likely.counted_aside(atoms, (int(atoms[place]), value), left)
+        counted = likely.counted_units(atoms, (int(atoms[place]), value), left)
         for other, p in enumerate(counted):
             units = np.arange(known.low[atoms[other]], known.high[atoms[other]] + 1)
             rows[number, other] = windows.gathered(units, p)

@@ -23,13 +23,21 @@ from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
-from cae_sql.inference.posterior.asked import Asked
 from cae_sql.inference.posterior.counts import Counts
-from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, counted_with_insider
+from cae_sql.inference.posterior.fit import FOUND, Fit, Start
+from cae_sql.inference.posterior.insiders import (
+    Given,
+    Measure,
+    bells_of,
+    counted_with_insider,
+)
 from cae_sql.inference.posterior.judging import UNKNOWN, AsItStands, ModelJudgement, Question, breaks
-from cae_sql.inference.posterior.likely import FOUND, Fit, Likely, Start
-from cae_sql.inference.posterior.members import Baseline, Baselines, held
-from cae_sql.inference.posterior.noisy import likely_of
+from cae_sql.inference.posterior.likely import Asked, Likely
+from cae_sql.inference.posterior.members import (
+    Baseline,
+    Baselines,
+    held,
+)
 from cae_sql.inference.posterior.overheard import risk_overheard
 from cae_sql.inference.posterior.pairs import risks_with_insider
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -89,7 +97,7 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         likely = vars(self).get("likely")
         if likely is None or "fit" not in vars(likely):
             return self._before
-        fit = likely.fit.of_sums or likely.fit
+        fit = likely.fit.sums_alone
         if fit.off > FOUND:
             return None
         return _SoFar(self._fitted, likely.known.atoms, Start(fit.observed.sums, fit.point))
@@ -134,7 +142,7 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         known = found.known.refined(self.system.observed).observing(self.system.observed)
         start = None if self._before is None else self._before.start
         top, ways = int(self.system.grid.top), self.system.ways
-        return likely_of(known, found.sums, tilt, top, start, ways, self._counts)
+        return Likely(known, found.sums, tilt, top, start=start, ways=ways, counts=self._counts)
 
 
 class LikelyQuestion(Question):
@@ -150,7 +158,7 @@ class LikelyQuestion(Question):
         who attains a rare one stands out, whatever lesser and greater ones would leave."""
 
     def _found(self, values: tuple[int, ...], allowance: Allowance, keep: bool) -> ModelJudgement:
-        likely = (self._asked if keep else self._asked.apart()).given(values, allowance)
+        likely = self._asked.given(values, allowance)
         found = self._judge(likely, allowance)
         if keep and len(likely.telling.columns):
             self.smooth = False

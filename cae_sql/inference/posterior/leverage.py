@@ -7,7 +7,8 @@ query sets and on σ, hardly on what was answered.
 
 One factorisation of k × k serves all records, atom by atom. A few more rows are added to it without another
 one (`Factor.bordered`): with C what the old rows have in common with the new ones, E the new ones' own
-covariance, W = H⁻¹ C and S Sᵀ = (E − Cᵀ H⁻¹ C)⁻¹, a column (a, q) gains σ² |Sᵀ (q − Wᵀ a)|².
+covariance, W = H⁻¹ C and Sᵀ S = (E − Cᵀ H⁻¹ C)⁻¹, the new root has the rows S (q − Wᵀ a) of a column (a, q)
+below the old ones.
 
 Promise: h is never less than it is by more than rounding. Where rows are nearly dependent H⁻¹ is taken from
 its eigenvectors, rather too large than too small, and all h are cut to [0, 1].
@@ -29,13 +30,10 @@ from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone, in_two
 
 NEARLY = 0.9
-"""Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides."""
+"""Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides. Where rows
+are nearly dependent all is, since differences of the inverse's great entries have no digits left."""
 WELL_CONDITIONED = 1e10
 """Condition number up to which a factor by Cholesky is as good as one by eigenvectors."""
-DENSE = 0.25
-"""Share of entries from which columns are multiplied as dense blocks."""
-BLOCK = 4_000_000
-"""Numbers in such a block."""
 SPANNED = 1e-11
 """Part of a row's variance that is none: the row hangs on others."""
 
@@ -50,8 +48,7 @@ class Factor:
     @classmethod
     def of(cls, matrix: scipy.sparse.csc_array, weights: Floats) -> Factor:
         """Of H = A diag(weights) Aᵀ; weights are records times variance, (q,)."""
-        with alone():
-            return cls(_inverse_root(covariance(matrix, weights)))
+        return cls.by(gram(matrix, weights))
 
     @classmethod
     def by(cls, covariance: Floats) -> Factor:
@@ -67,10 +64,18 @@ class Factor:
         return found
 
     def leverages(self, matrix: scipy.sparse.csc_array, variances: Floats) -> Floats:
-        """(q,) of one record of each column."""
-        found = variances * squares(matrix, self)
-        near = np.flatnonzero(found > NEARLY)
-        found[near] = variances[near] * exactly(matrix, self, near)
+        """(q,) h = σ² aᵀ H⁻¹ a of one record of each column."""
+        forms, inverse = np.zeros(matrix.shape[1]), self.inverse
+
+        def work(first: int, last: int) -> None:
+            add_forms(matrix.indptr, matrix.indices, matrix.data, inverse, first, last, forms)
+
+        in_two(work, len(forms), (matrix.nnz // max(len(forms), 1)) ** 2)
+        found = variances * forms
+        near = np.flatnonzero((found > NEARLY) | bool(np.triu(self.root, 1).any()))
+        exactly, turned = np.zeros(len(near)), np.ascontiguousarray(self.root.T)
+        add_squares(matrix.indptr, matrix.indices, matrix.data, turned, near, exactly)
+        found[near] = variances[near] * exactly
         return np.clip(found, 0.0, 1.0)
 
     def solve(self, right: Floats) -> Floats:
@@ -78,87 +83,21 @@ class Factor:
         found: Floats = self.root.T @ (self.root @ right)
         return found
 
-    def bordered(self, cross: Floats, own: Floats) -> Border:
-        """With r rows more.
+    def bordered(self, cross: Floats, own: Floats) -> Factor:
+        """With r rows more: their covariances with the old ones (k, r), and with each other (r, r).
 
-        Args:
-            cross: (k, r) covariances of the old rows with the new.
-            own: (r, r) covariances of the new ones, slack included.
+        Of one that hangs on others the root's row is 0.
         """
         weights = self.solve(cross)
         # what is left of a row that hangs on others is rounding, and says nothing
         left = own - cross.T @ weights
         left = (left + left.T) / 2
         scale = np.sqrt(np.maximum(np.diag(own), 0.0))
-        fresh = np.diag(left) > SPANNED * scale**2
-        root = np.zeros_like(left)
-        places = np.flatnonzero(fresh)
+        corner = np.zeros_like(left)
+        places = np.flatnonzero(np.diag(left) > SPANNED * scale**2)
         if len(places):
-            root[np.ix_(places, places)] = _inverse_root(left[np.ix_(places, places)])
-        return Border(self, weights, root)
-
-
-@dataclass(frozen=True, eq=False)
-class Border:
-    """A factor and r rows more."""
-
-    past: Factor
-    weights: Floats
-    """(k, r) W = H⁻¹ C: what of the old rows the new ones are."""
-    root: Floats
-    """(r, r) of what is left of the new ones; 0 for one that hangs on others."""
-
-    @cached_property
-    def factor(self) -> Factor:
-        """The factor of all rows, the old ones first."""
-        corner = -self.root @ self.weights.T
-        above = np.zeros((len(self.past.root), len(self.root)))
-        return Factor(np.block([[self.past.root, above], [corner, self.root]]))
-
-    def image(self, old: scipy.sparse.csc_array, new: scipy.sparse.csc_array) -> Floats:
-        """(r, q) g = Sᵀ (q − Wᵀ a) of each column: aᵀ H⁻¹ b of two of them gains gᵀ g', leverage σ² gᵀ g.
-
-        Args:
-            old: (k, q) coefficients in the old rows.
-            new: (r, q) in the new ones.
-        """
-        found: Floats = self.root @ (new.toarray() - (old.T @ self.weights).T)
-        return found
-
-    def solve(self, past: Floats, new: Floats) -> tuple[Floats, Floats]:
-        """The inverse of all rows' covariance times (k,) and (r,), without a factor of all."""
-        last = self.root.T @ (self.root @ (new - self.weights.T @ past))
-        return self.past.solve(past) - self.weights @ last, last
-
-
-def squares(matrix: scipy.sparse.csc_array, factor: Factor) -> Floats:
-    """(q,) aᵀ H⁻¹ a of each column a."""
-    rows, columns = matrix.shape
-    found = np.zeros(columns)
-    if not rows:
-        return found
-    if matrix.nnz > DENSE * rows * columns:
-        width = max(1, BLOCK // rows)
-        with alone():
-            for first in range(0, columns, width):
-                image = factor.root @ matrix[:, first : first + width].toarray()
-                found[first : first + width] = np.einsum("ij,ij->j", image, image)
-        return found
-    each = (matrix.nnz // max(columns, 1)) ** 2
-    inverse = factor.inverse
-
-    def work(first: int, last: int) -> None:
-        add_forms(matrix.indptr, matrix.indices, matrix.data, inverse, first, last, found)
-
-    in_two(work, columns, each)
-    return found
-
-
-def exactly(matrix: scipy.sparse.csc_array, factor: Factor, columns: Ints) -> Floats:
-    """As `squares`, of some columns, as sums of squares: right to the last digits."""
-    found, turned = np.zeros(len(columns)), np.ascontiguousarray(factor.root.T)
-    add_squares(matrix.indptr, matrix.indices, matrix.data, turned, columns, found)
-    return found
+            corner[np.ix_(places, places)] = _inverse_root(left[np.ix_(places, places)])
+        return Factor(np.block([[self.root, np.zeros_like(cross)], [-corner @ weights.T, corner]]))
 
 
 @compiled()
@@ -174,18 +113,6 @@ def add_forms(
                 part += entries[b] * line[rows[b]]
             total += entries[a] * (2.0 * part + entries[a] * line[rows[a]])
         out[j] += total
-
-
-def covariance(matrix: scipy.sparse.csc_array, weights: Floats) -> Floats:
-    """(k, k) A diag(weights) Aᵀ."""
-    if matrix.nnz > DENSE * matrix.shape[0] * matrix.shape[1]:
-        rows, columns = matrix.shape
-        total, width = np.zeros((rows, rows)), max(1, BLOCK // max(rows, 1))
-        for first in range(0, columns, width):
-            block = matrix[:, first : first + width].toarray()
-            total += (block * weights[first : first + width]) @ block.T
-        return total
-    return gram(matrix, weights)
 
 
 def _inverse_root(matrix: Floats) -> Floats:

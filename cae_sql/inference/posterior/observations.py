@@ -72,6 +72,20 @@ class Observations:
         """The same records under some of the sums, (k,)."""
         return replace(self, matrix=self.rows[some].tocsc(), sums=self.sums[some])
 
+    def bordered(self, rows: NDArray[np.generic], own: Ints, sums: Ints, width: Ints) -> Observations:
+        """With rows more, over the same columns (r, q) and slacks of their own (r, t), from 0 to `width`."""
+        above = scipy.sparse.hstack([self.matrix, scipy.sparse.csc_array((len(self.sums), len(width)))])
+        below = scipy.sparse.hstack([sparse_columns(rows), sparse_columns(own)])
+        nothing = np.zeros(len(width), dtype=np.int64)
+        return Observations(
+            scipy.sparse.vstack([above, below]).tocsc(),
+            np.append(self.sums, sums),
+            np.append(self.sizes, nothing + 1),
+            np.append(self.low, nothing),
+            np.append(self.high, width),
+            self.atoms,
+        )
+
     @property
     def people(self) -> int:
         """How many columns are somebody's."""
@@ -79,11 +93,7 @@ class Observations:
 
 
 def observations(known: Knowledge, sums: Ints) -> Observations:
-    """The answered sums of a system.
-
-    Args:
-        known: Boxes, atoms, and the matrix of the independent sums.
-        sums: (k,) their right-hand sides.
+    """Of boxes, atoms, and independent sums with their right-hand sides, (k,).
 
     Raises:
         InconsistentAnswers: two ends of one sum leave nothing between them.
@@ -99,23 +109,20 @@ def observations(known: Knowledge, sums: Ints) -> Observations:
     if not len(slack) and (low < high).all():
         # spare records of an end of MAX or MIN are in no sum, and have columns here all the same
         return Observations(matrix[:, people], sums, sizes, low, high, people)
-    rows = _Rows(
-        matrix[:, people],
-        sums,
-        sizes * low,
-        low < high,
-        matrix[:, slack].toarray(),
-        spare[slack] * known.low[slack],
-        spare[slack] * known.high[slack],
-    )
-    found, values, widths = rows.cut()
+    # between which each sum over people lies
+    by = matrix[:, slack].toarray().astype(np.int64)
+    ends = np.sort(np.stack([by * (spare * known.low)[slack], by * (spare * known.high)[slack]]), axis=0)
+    most, least = sums - ends[0].sum(axis=1), sums - ends[1].sum(axis=1)
+    kept, most, least = _cut(matrix[:, people], most, least, np.where(low < high, 0, sizes * low), low < high)
+    widths = (most - least)[kept]
     narrow = np.flatnonzero(widths > 0)
     entries = (np.ones(len(narrow)), (narrow, np.arange(len(narrow))))
-    slacks = scipy.sparse.csc_array(entries, shape=(len(values), len(narrow)))
+    slacks = scipy.sparse.csc_array(entries, shape=(len(kept), len(narrow)))
+    found = matrix[:, people][kept]
     nothing = np.zeros(len(narrow), dtype=np.int64)
     return Observations(
         scipy.sparse.hstack([found, slacks]).tocsc() if len(narrow) else found,
-        values,
+        most[kept],
         np.append(sizes, nothing + 1),
         np.append(low, nothing),
         np.append(high, widths[narrow]),
@@ -123,53 +130,30 @@ def observations(known: Knowledge, sums: Ints) -> Observations:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Sums over people and spare records, on the way to observations."""
+def _cut(
+    matrix: scipy.sparse.csc_array, most: Ints, least: Ints, settled: Ints, free: Flags
+) -> tuple[Ints, Ints, Ints]:
+    """Sums over people that say something, and between which each lies, (k,).
 
-    matrix: scipy.sparse.csc_array
-    """(k, a)"""
-    sums: Ints
-    fixed: Ints
-    """(a,) total of an atom that cannot move."""
-    free: Flags
-    """(a,)"""
-    slack: NDArray[np.float64]
-    """(k, s) coefficients of the spare records' totals."""
-    least: Ints
-    """(s,)"""
-    most: Ints
-
-    def cut(self) -> tuple[scipy.sparse.csc_array, Ints, Ints]:
-        """Rows over people, right-hand sides, and how far below each its sum may be."""
-        slack = self.slack.astype(np.int64)
-        ends = np.sort(np.stack([slack * self.least, slack * self.most]), axis=0)
-        high, low = self.sums - ends[0].sum(axis=1), self.sums - ends[1].sum(axis=1)
-        columns = np.flatnonzero(self.free)
-        rest = scipy.sparse.csr_array(self.matrix[:, columns])
-        settled = (self.matrix @ np.where(self.free, 0, self.fixed)).astype(np.int64)
-        high, low = high - settled, low - settled
-        kept, high, low = _merged(rest, high, low)
-        exact = kept[high[kept] == low[kept]]
-        if len(exact):
-            dense = rest[exact].toarray().astype(np.int64)
-            exact = exact[independent_sums(dense, high[exact])]
-        kept = np.sort(np.append(exact, kept[high[kept] > low[kept]]))
-        return self.matrix[kept], (high + settled)[kept], (high - low)[kept]
-
-
-def _merged(rows: scipy.sparse.csr_array, high: Ints, low: Ints) -> tuple[Ints, Ints, Ints]:
-    """Rows that say something, each set of coefficients once, with the ends that all together leave it."""
-    high, low = high.copy(), low.copy()
-    first: dict[tuple[bytes, bytes], int] = {}
-    for row in range(rows.shape[0]):
-        part = slice(rows.indptr[row], rows.indptr[row + 1])
-        order = np.argsort(rows.indices[part])
-        name = rows.indices[part][order].tobytes(), rows.data[part][order].tobytes()
+    Of those with the same members who can move one is kept, with the ends that all together leave it; of
+    those that are exact such as do not follow from others. `settled` are totals of atoms that cannot move.
+    """
+    fixed = (matrix @ settled).astype(np.int64)
+    most, least, columns = most - fixed, least - fixed, np.flatnonzero(free)
+    rest, first = scipy.sparse.csr_array(matrix[:, columns]), dict[tuple[bytes, bytes], int]()
+    for row in range(rest.shape[0]):
+        part = slice(rest.indptr[row], rest.indptr[row + 1])
+        order = np.argsort(rest.indices[part])
+        name = rest.indices[part][order].tobytes(), rest.data[part][order].tobytes()
         if not name[0]:
             continue
         at = first.setdefault(name, row)
-        high[at], low[at] = min(high[at], high[row]), max(low[at], low[row])
-        if low[at] > high[at]:
+        most[at], least[at] = min(most[at], most[row]), max(least[at], least[row])
+        if least[at] > most[at]:
             raise InconsistentAnswers("two ends of one sum leave nothing between them")
-    return np.array(list(first.values()), dtype=np.int64), high, low
+    kept = np.array(list(first.values()), dtype=np.int64)
+    exact = kept[most[kept] == least[kept]]
+    if len(exact):
+        dense = rest[exact].toarray().astype(np.int64)
+        exact = exact[independent_sums(dense, most[exact])]
+    return np.sort(np.append(exact, kept[most[kept] > least[kept]])), most + fixed, least + fixed

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.inference.posterior.bell import STILL, SURE, stiffness
+from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.insiders import SAME, Given, Measure, shared, telling
-from cae_sql.inference.posterior.likely import Fit, Flags, Likely
+from cae_sql.inference.posterior.likely import Flags, Likely
 from cae_sql.inference.posterior.tabulated import COARSE
 from cae_sql.inference.posterior.weights import Floats, Ints
 

@@ -34,7 +34,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.posterior.bell import Bells, rows_of
+from cae_sql.inference.posterior.bell import Bells
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
@@ -190,7 +190,7 @@ class Table:
         slopes, kappas = places / to_a_unit * firm, firm - self._soft
         low, high = np.tile(np.array(list(self._boxes), dtype=np.int64).reshape(-1, 2)[box], (4, 1)).T
         middle = np.full(4 * len(keys), self.centre)
-        rows = rows_of(self._tilt, low, high, slopes.ravel(), middle, kappas.ravel())
+        rows = Bells(low, high, slopes.ravel(), middle, kappas.ravel()).rows(self._tilt)
         # neighbours share corners; down, by next to nothing
         names = np.stack([(box * ROWS + edges).ravel(), places.ravel(), np.tile(to_a_unit.view(np.int64), 4)])
         _, once, which = np.unique(names, axis=1, return_index=True, return_inverse=True)

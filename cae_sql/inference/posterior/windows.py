@@ -19,8 +19,6 @@ from cae_sql.inference.posterior.tilt import (
     log_geometric,
     of_boxes,
     of_windows,
-    thirds_of_boxes,
-    thirds_of_windows,
 )
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.tables.priors import Prior
@@ -119,12 +117,6 @@ class Tilt:
                 "model with a prior; take a coarser step, or no prior"
             )
         return of_windows(*self.parts(low, high), self.logs)
-
-    def thirds(self, low: Ints, high: Ints, theta: Floats) -> Floats:
-        """(p,) third central moments of one record of each atom, from its box and θ, (p,) each."""
-        if self.logs is None:
-            return thirds_of_boxes(low, high, theta)
-        return thirds_of_windows(*self.parts(low, high), self.logs, theta)
 
     def rows(self, low: Ints, high: Ints, theta: Floats) -> Floats:
         """(p, w) one record's distribution for each atom, from its box and θ, (p,) each."""

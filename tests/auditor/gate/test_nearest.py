@@ -9,7 +9,7 @@ import pytest
 
 from auditor import Gate
 from auditor.gate.nearest import Nearest
-from cae_sql.inference.posterior.likeliest import shortest_run
+from auditor.likeliest import shortest_run
 from tests.auditor.staff import build, policy
 
 

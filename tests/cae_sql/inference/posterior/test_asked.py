@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior import asked as asked_module
 from cae_sql.inference.posterior import likely as likely_module
-from cae_sql.inference.posterior.asked import Asked
-from cae_sql.inference.posterior.likely import Fit
+from cae_sql.inference.posterior.fit import Fit
+from cae_sql.inference.posterior.likely import Asked
 from cae_sql.inference.system import AnsweredSystem
 from tests.cae_sql.inference.posterior.oracles import likely, variation
 
@@ -65,7 +66,7 @@ def test_near_the_expected_answers_no_factor_is_made_anew(monkeypatch: pytest.Mo
     def never(*_: object) -> Fit:
         raise AssertionError("worked out anew")
 
-    monkeypatch.setattr(asked_module.Fit, "of", never)
+    monkeypatch.setattr(Fit, "of", never)
     for value in range(-6, 7):
         found = question.given([int(query.of(true)) + value])
         seen = found.fit.observed
@@ -137,7 +138,7 @@ def test_of_several_ends_asked_together_it_is_what_is_worked_out_anew(seed: int,
         values.append(value)
     leverage, off = compared(system, queries, values)
     assert leverage < 0.01
-    assert off < 0.03  # of eight people variances may have changed by up to `asked.CHANGED`
+    assert off < 0.03  # of eight people variances may have changed by up to `fit.CHANGED`
 
 
 def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +150,7 @@ def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch
     def never(*_: object) -> Fit:
         raise AssertionError("worked out anew")
 
-    monkeypatch.setattr(asked_module.Fit, "of", never)
+    monkeypatch.setattr(Fit, "of", never)
     for away in (30, 60, 90):
         low, high = middle - away, middle + away
         for end, value in ((system.at_most(plain, low), low), (system.at_least(plain, high), high)):
@@ -163,6 +164,20 @@ def test_a_range_of_a_sum_that_was_told_is_one_row_with_it() -> None:
     system, true = grouped(6)
     system.add_range(range(40), int(true[:40].sum()) - 30, int(true[:40].sum()) + 30)
     assert max(compared(system, [system.query("sum", np.arange(40))], [int(true[:40].sum())])) < 1e-6
+
+
+def test_a_sum_and_a_range_of_a_statistic_are_asked_together() -> None:
+    system, true = grouped(8)
+    plain = system.query("sum", np.arange(50, 200))
+    weights = np.arange(1, 151) % 5 + 1
+    observed = Query(kind="about", members=np.arange(100, 250), coefficients=weights, part=Fraction(400))
+    value = int(plain.of(true))
+    found = Asked(likely(system), [plain, observed]).given([value, 0])
+    after = anew(system, [plain], [value])
+    after.observed.append(observed)
+    one, other = found.known.atoms.labels[:400], likely(after).known.atoms.labels[:400]
+    assert found.leverage[one] == pytest.approx(likely(after).leverage[other], abs=0.01)
+    assert found.leverage[one[120]] > likely(anew(system, [plain], [value])).leverage.max()
 
 
 def test_extremes_change_boxes_and_are_worked_out_anew() -> None:

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
-from cae_sql.inference.posterior.bell import rows_of, stiffness
-from cae_sql.inference.posterior.tilt import thirds_of_boxes
+from cae_sql.inference.posterior.bell import Bells, stiffness
+from cae_sql.inference.posterior.tilt import cumulants, of_boxes
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
@@ -159,12 +159,15 @@ def test_values_near_an_end_of_the_domain_keep_their_skew() -> None:
 
 
 @pytest.mark.parametrize("sums", [3, 5, 7, 9, 11])
-def test_about_so_many_tables_are_left_as_it_says(sums: int) -> None:
+def test_about_so_many_tables_are_left_at_least_as_it_says(sums: int) -> None:
     for seed in range(3):
         small = coins(seed, 16, sums)
         found = small.system.likelihood().bits[small.system.likelihood().labels]
         alone = int(np.isinf(found).sum())  # each of these has two values whatever the others have
-        assert found.min() + alone == pytest.approx(np.log2(len(small.tables)), abs=2.5)
+        said, true = found.min() + alone, np.log2(len(small.tables))
+        assert said <= true + 0.5
+        if true > 6:
+            assert said > true - 1.5
 
 
 def test_of_whom_no_sum_is_about_tables_are_not_counted_and_settled_sums_leave_one() -> None:
@@ -216,7 +219,7 @@ def one_record(
 ) -> np.ndarray:
     low, high = box or (0, units - 1)
     given = (np.array([x]) for x in (low, high, theta, middle, kappa))
-    return rows_of(tilt, *given)[0]  # type: ignore[arg-type]
+    return Bells(*given).rows(tilt)[0]  # type: ignore[arg-type]
 
 
 def by_hand(
@@ -282,20 +285,30 @@ def test_windows_of_a_domain_gather_units() -> None:
 # Skewness
 
 
+def third_and_fourth(p: np.ndarray, units: np.ndarray) -> tuple[float, float, float]:
+    """σ, and the third and the fourth cumulant."""
+    away = units - p @ units
+    two, three, four = (float(p @ away**power) for power in (2, 3, 4))
+    return two**0.5, three, four - 3 * two**2
+
+
 @given(st.integers(-2, 30), st.integers(0, 40), st.sampled_from([0.0, 1e-6, -1e-3, 0.02, -0.3, 2.0, -9.0]))
 @example(0, 34, -1e-3)
-def test_the_third_moment_of_a_box_is_what_its_units_add_up_to(low: int, wide: int, theta: float) -> None:
+def test_cumulants_of_a_box_are_what_its_units_add_up_to(low: int, wide: int, theta: float) -> None:
     units = np.arange(low, low + wide + 1)
     p = np.exp(theta * (units - low) - max(theta * wide, 0.0))
     p /= p.sum()
-    third = float(p @ (units - p @ units) ** 3)
-    found = thirds_of_boxes(np.array([low]), np.array([low + wide]), np.array([theta]))
-    assert found[0] == pytest.approx(third, rel=1e-6, abs=1e-6 * (1 + wide**2))
+    deviation, third, fourth = third_and_fourth(p, units)
+    moments = of_boxes(np.array([low]), np.array([low + wide]))
+    _, three, four = cumulants(moments, np.array([theta]))
+    assert three[0] == pytest.approx(third, rel=1e-4, abs=1e-5 * deviation**3)
+    assert four[0] == pytest.approx(fourth, rel=1e-3, abs=1e-3 * deviation**4)
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_third_moment_of_a_box_that_is_tilted_beyond_measure_is_0() -> None:
-    assert thirds_of_boxes(np.array([0]), np.array([29]), np.array([-1e200])) == pytest.approx(0.0)
+def test_the_cumulants_of_a_box_that_is_tilted_beyond_measure_are_0() -> None:
+    moments = of_boxes(np.array([0]), np.array([29]))
+    assert np.stack(cumulants(moments, np.array([-1e200]))[1:]) == pytest.approx(0.0)
 
 
 @given(st.integers(0, 10**6), st.floats(-2, 2), st.sampled_from([(0, 29), (3, 17), (11, 11)]))
@@ -305,9 +318,11 @@ def test_with_a_prior_too(seed: int, theta: float, box: tuple[int, int]) -> None
     units = np.arange(box[0], box[1] + 1)
     p = np.exp(tilt.logs[units // 5] + theta * (units - box[0]))
     p /= p.sum()
-    third = float(p @ (units - p @ units) ** 3)
-    found = tilt.thirds(np.array([box[0]]), np.array([box[1]]), np.array([theta]))
-    assert found[0] == pytest.approx(third, rel=1e-6, abs=1e-5)
+    deviation, third, fourth = third_and_fourth(p, units)
+    moments = tilt.moments(np.array([box[0]]), np.array([box[1]]))
+    _, three, four = cumulants(moments, np.array([theta]))
+    assert three[0] == pytest.approx(third, rel=1e-3, abs=1e-4 * deviation**3)
+    assert four[0] == pytest.approx(fourth, rel=1e-2, abs=1e-3 * deviation**4)
 
 
 def under_a_prior(odds: np.ndarray, sums: int, others: int, own: int, seed: int) -> float:
@@ -359,10 +374,9 @@ def test_what_is_expected_of_everybody_adds_up_to_the_sums(seed: int) -> None:
         system.add_sum(members, int(true[members].sum()))
     found = likely(system)
     off = by_formula(system) @ np.arange(25.0) - found.fit.means[found.known.atoms.labels[:400]]
-    bell = rows_of(
-        found.tilt, found.fit.observed.low, found.fit.observed.high, found.fit.theta, found.fit.means,
-        stiffness(found.fit.leverage, found.fit.variances),
-    )  # fmt: skip
+    seen, fit = found.fit.observed, found.fit
+    kappa = stiffness(fit.leverage, fit.variances)
+    bell = Bells(seen.low, seen.high, fit.theta, fit.means, kappa).rows(found.tilt)
     plain = (bell @ np.arange(25.0) - found.fit.means)[found.known.atoms.labels[:400]]
     ours, without = (max(abs(each[members].sum()) for members in groups) for each in (off, plain))
     assert ours < without / 4

@@ -95,7 +95,9 @@ def test_what_is_counted_is_hardly_ever_riskier_where_it_used_to_be(
         exact, counted = found.exact
         for atom in np.flatnonzero(counted & (found.bits >= 10) & ~found.tangled).tolist():
             true = risk(exact[atom])
-            too_low.append(true - max(risk(each.narrowed[atom]) for each in (found, found.straight)))
+            too_low.append(
+                true - max(risk(each.narrowed_of(np.array([atom]))[0]) for each in (found, found.straight))
+            )
             by_formula.append(true - risk(found.formula[atom]))
     assert max(by_formula) > before
     assert max(too_low) < 0.1
@@ -116,7 +118,7 @@ def test_tables_of_margins_tell_no_residues(share: float, top: int) -> None:
     assert set(np.flatnonzero(found.tangled[found.known.atoms.labels])) == {
         *map(int, np.concatenate([[], *sparse]))
     }
-    assert (found.narrowed == found.formula).all()
+    assert (found.narrowed_of(np.arange(len(found.formula))) == found.formula).all()
 
 
 def test_a_residue_hides_among_people_who_are_all_alone(uncounted: None) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cae_sql.inference.posterior.attaining import Attaining
+from cae_sql.inference.posterior.attained import Attaining
 from cae_sql.inference.posterior.tilt import Moments, of_boxes
 from cae_sql.inference.system import AnsweredSystem
 from tests.quick import some

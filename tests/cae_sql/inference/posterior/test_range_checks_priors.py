@@ -9,7 +9,7 @@ import pytest
 
 from cae_sql import AnsweredSystem, cae_area
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior.blind import sees
+from cae_sql.inference.posterior.range_checks import sees
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.tables.priors import Prior
 

@@ -20,8 +20,7 @@ from cae_sql import AnsweredSystem, cae_area
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.posterior.squares import TIMES, parabolas
-from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.posterior.noisy import TIMES, parabolas
 from cae_sql.risk import Limit
 
 Floats = NDArray[np.float64]
@@ -177,10 +176,9 @@ def test_parabolas_are_what_listed_values_say(top: int, theta: float, data: st.D
     system = AnsweredSystem(4, 0, top, 1)
     system.add_min(np.arange(3), low)
     system.add_max(np.arange(3), high)
-    tilt = Tilt(Windows.of(system.grid, None))
     fit = LikelyKnowledge(system, LikelyStandard(Limit(0.5), Domain(0, top, 1))).likely.fit
     fit = replace(fit, theta=np.full(len(fit.theta), theta))
-    found = parabolas(fit, tilt)
+    found = parabolas(fit)
     for column in range(len(found.centers)):
         x = np.arange(fit.observed.low[column], fit.observed.high[column] + 1).astype(float)
         p = np.exp(theta * x) / np.exp(theta * x).sum()
@@ -200,7 +198,7 @@ def test_one_who_varies_most_hides_nobody_from_himself() -> None:
     known = LikelyKnowledge(system, LikelyStandard(Limit(0.5), Domain(0, top, 1))).likely
     system.observed.append(about(query, told, top))
     x, found = np.arange(25), system.posterior([0])[1][0]
-    others = 58 * parabolas(known.fit, known.tilt).variances[-1] + 64**2 / 12
+    others = 58 * parabolas(known.fit).variances[-1] + 64**2 / 12
     bell = np.exp(-0.5 * TIMES * 12**2 / others * (x - 12.0) ** 2)
     bell /= bell.sum()
     assert bell @ (x - 12.0) ** 2 < 2

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-from cae_sql.inference.posterior.weights import Floats
+from numpy.typing import NDArray
 
 SHARE = 0.8
 """Of a record's probability, how much its likeliest values hold together."""
@@ -55,7 +54,7 @@ class Likeliest:
         return f"{found}, {several} {listed} alone {self.carried:.0%}"
 
 
-def shortest_run(p: Floats) -> tuple[int, int]:
+def shortest_run(p: NDArray[np.float64]) -> tuple[int, int]:
     """Places of the first and the last value of the shortest run that holds `SHARE`, the likeliest of equals.
 
     Args:

@@ -1,0 +1,195 @@
+"""Two checks of ranges of statistics, of what observations with noise (`noisy`) do not see.
+
+**Priors under which no bell around the mean sees a range** (`sees`). Whose value lies elsewhere is left with
+less than a bell around the mean, which is made up for by a narrower one. Where most values are at both ends
+of the domain, or there are two values, that does not help: nothing of them is near the mean, so no bell
+there tells one end from the other, and a range may. So a prior is tried: for each value v and precision κ, a
+bell around v, `SPARE` times as precise, is held against the one around the mean that κ is judged by
+(`noisy.LUCK`). If the one around some v leaves less than a limit asks for, so must the other. Tilts of the
+prior, and the shortest boxes that the limit allows, are tried as well.
+
+**Where a range of a weighted sum lies** (`says_too_much`). How wide it is counts as an observation with
+noise. Where it lies tilts everybody: to a sum that is far from what is expected, whoever weighs six times as
+much as others is believed to have what makes it so. What that says of all alike is a finding about the
+group; this is about who it is said of more. Given the exact sums, a weighted sum Σ w x moves only by w̃ = w
+− Aᵀλ, λ from A D Aᵀ λ = A D w, the part of the weights that the sums do not say. Everybody's distribution
+tilted by s w̃, with s such that the sum is expected where a Gaussian cut off at the range's ends has its
+mean, is what the range makes likely, to first order in what is left of the others. Held against it is one's
+own distribution, and the same tilted as by a typical weight.
+
+Promise: `sees` hangs on the prior, the domain and the limit alone.
+
+Source: `mathematics.md`, 8 (the brake) and 7 (tilt).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import scipy
+
+from cae_sql.domain import Domain
+from cae_sql.inference.facts.query import Query
+from cae_sql.inference.intervals.interior import gram
+from cae_sql.inference.posterior.areas import areas_of_rows
+from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.noisy import LUCK
+from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.windows import Tilt
+
+MOST = 32
+"""Values that are told apart here: of more, neighbours are taken together."""
+TILTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
+"""In terms of one over the prior's deviation."""
+PRECISIONS = 30
+"""κ between those that hardly bend anything and those that leave one value."""
+SPARE, STATED = 3.0, 3.75
+"""How many times as precise a bell around a value must still be seen, since some ranges tell more than
+others: of even values, and of a prior that the policy states. With 3 for both, a prior of three tenths at
+either end passed, under which 23 draws of 100 went past a limit of 0.5; with 4 even values of a domain of 12
+would not."""
+FLAT = 1e-9
+"""By how much the chances of values that are alike differ."""
+LIMIT = 0.5
+"""Where a limit is not one of risk."""
+ROUNDS = 60
+"""Halvings for s."""
+STEEPEST = 60.0
+"""Tilt over the whole domain at which the search for s ends: nothing is left there."""
+
+
+def sees(tilt: Tilt, risk: float | None) -> bool:
+    """Whether what is observed shows in the bell of whoever has whatever value.
+
+    Args:
+        tilt: Prior and windows.
+        risk: The limit; None where it is not one of risk.
+    """
+    count, width = tilt.windows.count, tilt.windows.width
+    low = np.zeros(1, dtype=np.int64)
+    chances = tilt.rows(low, low + count * width - 1, np.zeros(1))[0]
+    starts = np.arange(0, count, -(-count // MOST))
+    gathered = np.add.reduceat(chances, starts)
+    spare = SPARE if np.ptp(gathered / np.diff(np.append(starts, count))) < FLAT else STATED
+    return _sees(tuple(gathered.tolist()), LIMIT if risk is None else float(risk), spare)
+
+
+@lru_cache(64)
+def _sees(chances: tuple[float, ...], risk: float, spare: float) -> bool:
+    prior, domain = np.array(chances), Domain(0, len(chances) - 1, 1)
+    if len(prior) < 3:
+        return False
+    x = np.arange(len(prior))
+    whole = float(areas_of_rows(prior[None], domain)[0])
+    deviation = max(float(np.sqrt(prior @ (x - prior @ x) ** 2)), 1e-9)
+    tried = list[tuple[Floats, float]]()
+    for tilt in TILTS:
+        row = prior * np.exp(tilt * (x - prior @ x) / deviation)
+        row /= row.sum()
+        tried.append((row, float(areas_of_rows(row[None], domain)[0])))
+    tried += [(box, whole) for box in _shortest(prior, whole * (1 - risk), domain)]
+    return all(_seen(row, (1 - risk) * base, domain, spare) for row, base in tried)
+
+
+def _shortest(prior: Floats, enough: float, domain: Domain) -> list[Floats]:
+    """The prior in the shortest boxes in which all values alike would leave enough."""
+    count = len(prior)
+    for size in range(2, count):
+        row = np.zeros((1, count))
+        row[0, :size] = 1 / size
+        if float(areas_of_rows(row, domain)[0]) >= enough:
+            x = np.arange(count)
+            starts = range(count - size + 1)
+            boxes = [np.where((x >= start) & (x < start + size), prior, 0.0) for start in starts]
+            return [box / box.sum() for box in boxes if box.sum() > 0]
+    return []
+
+
+def _seen(row: Floats, enough: float, domain: Domain, spare: float) -> bool:
+    """Whether, of every precision, the bell in the middle leaves too little where one around a value does."""
+    x = np.arange(len(row))
+    away = (x - row @ x) ** 2
+    for kappa in np.geomspace(0.01 / len(row) ** 2, 20.0, PRECISIONS):
+        around = row * np.exp(-0.5 * spare * kappa * (x - x[row > 0][:, None]) ** 2)
+        middle = row * np.exp(-0.5 * (1 + LUCK) * kappa * (away - away[row > 0].min()))
+        least = float(areas_of_rows(around / around.sum(axis=1, keepdims=True), domain).min())
+        if least < enough <= float(areas_of_rows(middle[None] / middle.sum(), domain)[0]):
+            return False
+    return True
+
+
+def says_too_much(
+    likely: Likely, query: Query, ends: tuple[int | None, int | None], most: float, domain: Domain
+) -> bool:
+    """Whether a range leaves somebody too little beside others of a typical weight.
+
+    Args:
+        likely: What is likely before it.
+        query: A weighted sum.
+        ends: In units; None: nothing is said of that side.
+        most: Of the risk.
+        domain: At whose step values are judged.
+    """
+    assert query.coefficients is not None
+    pairs = np.stack([likely.known.atoms.labels[query.members], query.coefficients], axis=1)
+    kinds, sizes = np.unique(pairs, axis=0, return_counts=True)
+    labels, weights = kinds.T
+    atoms, row_of = np.unique(labels, return_inverse=True)
+    rows = likely.formula_of(atoms)[row_of.ravel()]
+    width = likely.tilt.windows.width
+    values: Floats = np.arange(rows.shape[1], dtype=np.float64) * width + (width - 1) / 2
+    means = rows @ values
+    variances = np.maximum(rows @ values**2 - means**2, 0)
+    pulls = weights - _said(likely, labels, sizes * weights * variances)
+    typical = float(np.sqrt(np.average(pulls**2, weights=sizes)))
+    greatest = float(np.abs(pulls).max())
+    if greatest <= 2 * typical or not greatest:
+        return False  # nobody stands out
+    goal = _expected_in(ends, float((sizes * weights) @ means), float((sizes * pulls**2) @ variances))
+    high = STEEPEST / (greatest * max(values[-1], 1.0))
+    low = -high
+    for _ in range(ROUNDS):
+        far = (low + high) / 2
+        moved = float((sizes * pulls) @ (_tilted(rows, values, pulls * far) @ values - means))
+        low, high = (far, high) if moved < goal else (low, far)
+    far = (low + high) / 2
+    area = areas_of_rows(_tilted(rows, values, pulls * far), domain)
+    alike = areas_of_rows(_tilted(rows, values, np.sign(pulls) * (far * typical)), domain)
+    left = np.minimum(areas_of_rows(rows, domain), alike)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        risk = np.where(left > 0, 1 - area / left, 0.0)
+    return not bool((risk <= most).all())
+
+
+def _expected_in(ends: tuple[int | None, int | None], expected: float, variance: float) -> float:
+    """By how much a sum that lies between two ends is expected to be more: by the Gaussian, cut off there."""
+    if variance <= 0:
+        return 0.0
+    scale = variance**0.5
+    least = -np.inf if ends[0] is None else (ends[0] - 0.5 - expected) / scale
+    most = np.inf if ends[1] is None else (ends[1] + 0.5 - expected) / scale
+    found: float = scale * float(scipy.stats.truncnorm.mean(least, most))
+    # so far out that nothing is left of the Gaussian: at the nearer end
+    return found if np.isfinite(found) else scale * min(max(0.0, float(least)), float(most))
+
+
+def _said(likely: Likely, labels: Ints, weighed: Floats) -> Floats:
+    """(m,) by atom and weight, the part of the weights that the exact sums say; `weighed` are the weights of
+    all records of a kind times their variance."""
+    fit = likely.fit.sums_alone
+    seen, count = fit.observed, fit.observed.people
+    matrix = seen.matrix[:, :count]
+    spread = gram(matrix, seen.sizes[:count] * fit.variances[:count])
+    asked = np.bincount(labels, weighed, likely.known.count)[seen.atoms]
+    said = np.zeros(likely.known.count)
+    said[seen.atoms] = matrix.T @ np.linalg.lstsq(spread, matrix @ asked, rcond=None)[0]
+    return said[labels]
+
+
+def _tilted(rows: Floats, values: Floats, tilts: Floats) -> Floats:
+    logs = tilts[:, None] * values[None, :]
+    found: Floats = rows * np.exp(logs - logs.max(axis=1, keepdims=True))
+    total = found.sum(axis=1, keepdims=True)
+    kept: Floats = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
+    return kept
