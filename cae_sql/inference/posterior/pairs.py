@@ -29,8 +29,8 @@ from cae_sql.inference.posterior.weights import Floats, Ints
 ROUNDING = 1e-7
 """Part of the most by which ranges are taken wider than they are."""
 LEVELS = 8
-"""Into which √(h' − h), and |δ|, are cut: most pairs tell little. All 37,000 pairs of a day of 300 people in
-crossing groups were bounded so."""
+"""Into which √(h' − h), and |δ|, are cut: most pairs tell little. Of 23,338 rows of a day of wages, each with
+3,200 insiders, 35 went on to single pairs."""
 PAIRS = 4_000_000
 """Of records with insiders that are held at once."""
 AT_ONCE = 4_096
