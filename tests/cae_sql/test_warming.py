@@ -9,6 +9,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -16,6 +17,7 @@ import cae_sql.compiled as compiled_module
 from cae_sql import warming
 from cae_sql.compiled import Compiled
 from cae_sql.inference import allowance
+from cae_sql.inference.tables.kept_moves import NO_MOVES
 
 
 def python(code: str, cache: Path | None = None, cwd: Path | None = None) -> str:
@@ -40,6 +42,13 @@ def test_what_is_listed_is_a_kernel_with_so_many_arguments() -> None:
         for signature in signatures:
             types = warming.types_of(module, signature)
             assert len(types) == kernel.py_func.__code__.co_argcount, (module, name)
+
+
+def test_a_named_tuple_in_a_signature_is_the_type_that_a_call_has() -> None:
+    text = "int64, Moves(int32[::1], int64[::1], int32[::1], int32[::1]), int8[:,::1]"
+    found = warming.types_of("cae_sql.inference.tables.kept_moves", text)
+    numba = compiled_module.numba_without_file()
+    assert [numba.typeof(each) for each in (1, NO_MOVES, np.zeros((1, 1), np.int8))] == list(found)
 
 
 def test_small_tables_need_fewer_kernels_than_large_ones() -> None:
@@ -234,7 +243,7 @@ def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
         ("cae_sql.inference.search.unimodular", "_settle"),
         ("cae_sql.inference.posterior.residues", "_find"),
         ("cae_sql.inference.posterior.residues", "_is_unimodular"),
-        ("cae_sql.inference.tables.kept_moves", "_copy"),
+        ("cae_sql.inference.tables.kept_moves", "_kept_by"),
     ):
         assert (module, name) in names
 
