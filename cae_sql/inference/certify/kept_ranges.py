@@ -98,6 +98,8 @@ class _Leading:
     def led(self, table: Ints, place: int) -> Ints | None:
         """From one table another that keeps the ranges; None where none is found."""
         around = self.around
+        if not around.roomy_table.usable:
+            return None  # its atoms are not those that all sums tell apart
         found = with_shares(table, around.boxes, around.alike, self.shares, self.spare)
         if found is None or not self.softs:
             return found
@@ -211,7 +213,6 @@ class KeptRanges:
             learn: Whether moves and bases may be kept: not where a true answer is known.
         """
         leading = _Leading(around, [*self.shares, *more], max(spare, self._spare), self._seed)
-
         for place, source in enumerate([around.even(), *self.tables(around)[:GUIDES]]):
             guide = leading.led(source, place)
             held = None if guide is None else leading.held(guide)

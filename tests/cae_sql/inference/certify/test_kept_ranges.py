@@ -155,3 +155,12 @@ def test_hypothetical_tables_are_inside_of_a_range_that_is_kept_by_a_margin() ->
     tables = system.tables
     assert len(tables)
     assert (abs(query.of(tables) - true) <= 2_000).all()
+
+
+def test_where_no_roomy_table_is_known_no_table_is_led_to_where_a_sum_is_another() -> None:
+    system, signs = AnsweredSystem(8, 0, 4, 1), np.array([2, 1, 1, 1])
+    system.accept([Query(kind="sum", members=np.arange(4), coefficients=signs).answered(10)])
+    assert not system.roomy_table.usable
+    query = Query(kind="count", members=np.arange(8), region=((3, 4),))
+    system.accept_range(shares_of(query, 4, None, 4), query, 1, None, STANDARD)
+    assert (system.tables[:, :4] @ signs == 10).all()
