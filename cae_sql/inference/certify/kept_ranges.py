@@ -1,21 +1,14 @@
 """Ranges of statistics as constraints: who is held where, so that all tables that are looked at keep them.
 
 Who is held is chosen around a table (`cae_sql.inference.facts.ranges`) and no evidence: what follows is shown
-by tables that are looked at anew. But it decides what can be shown. After many answers somebody in a group
-with little to give is shown by moves for which many others pay, a little each; who is held may not be able
-to. So a choice is looked at, and where it leaves somebody open, those who paid for him in moves that were
-kept become *dear*, which means that they are held last, and others are chosen. Some such turns show
-everybody, where the first choice left up to a tenth of all atoms open.
-
-Nothing here comes from the true table. Who is dear is kept for later questions, but for what was looked at
-once a true answer was known.
+by tables that are looked at anew. Nothing here comes from the true table.
 
 Source: `mathematics.md`, 8 (soft constraints with a margin: who is free is the margin).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,17 +27,8 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 
 GUIDES = 8
 """Worlds, at most, from which a table to choose around is made, where none is made of the roomy one."""
-TURNS = 12
-"""How often others are held around one table ..."""
-PATIENCE = 3
-"""... and how often in a row without fewer being left open."""
 CHOOSING = 10**9
 """Steps for choosing anew who is held where this is not known: some seconds."""
-MOST_OPEN = 100
-"""Where more atoms are left open no turn helps."""
-
-Dear = NDArray[np.float64]
-"""(n,) how much others' moves hang on each one's being free."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,11 +49,8 @@ class Around:
     @cached_property
     def alike(self) -> Alike:
         """Records by atom of what sums tell apart."""
-        known = self.pool.knowledge
-        if known is None:
-            boxes = self.roomy_table.boxes
-            return Alike(boxes.atoms.labels, *boxes.members, self.roomy_table.unseen)
-        return Alike(known.atoms.labels, *known.members, np.logical_not(known.matrix.any(axis=0)))
+        boxes = self.roomy_table.boxes
+        return Alike(boxes.atoms.labels, *boxes.members, self.roomy_table.unseen)
 
     def even(self) -> Ints:
         """(n,) the roomy table, spread as evenly as may be over the records of each atom."""
@@ -90,8 +71,6 @@ class Holding:
     """(n,) a table with all answers that keeps the ranges, with them there; None where none is at hand."""
     held: tuple[Query, ...]
     judgement: Judgement | None
-    open: int
-    """Atoms of whom somebody was left open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +94,15 @@ class _Leading:
         alone, ones = np.arange(size), np.ones(size, dtype=np.int64)
         return [Soft(each, alone, ones, several=False) for each in bounds_in(self.kept)]
 
-    def led(self, table: Ints, place: int, dear: Dear | None = None) -> Ints | None:
+    def led(self, table: Ints, place: int) -> Ints | None:
         """From one table another that keeps the ranges; None where none is found."""
         around = self.around
-        found = with_shares(table, around.boxes, around.alike, self.shares, self.spare, dear)
+        if not around.roomy_table.usable:
+            return None  # its atoms are not those that all sums tell apart
+        found = with_shares(table, around.boxes, around.alike, self.shares, self.spare)
         if found is None or not self.softs:
             return found
-        boxes = self._boxes(found, dear)
+        boxes = self._boxes(found)
         if boxes is None:
             return None
         found, well = led(self.softs, np.ones_like(found), found, boxes, around.alike, self.seed + place)
@@ -129,17 +110,17 @@ class _Leading:
 
     def mixed(self, table: Ints, place: int) -> Ints:
         """From one table that keeps the ranges another at random."""
-        boxes = self._boxes(table, None) or self.around.boxes
+        boxes = self._boxes(table) or self.around.boxes
         seed = self.seed + place
         return led(self.softs, np.ones_like(table), table, boxes, self.around.alike, seed, mixed=True)[0]
 
-    def held(self, table: Ints, dear: Dear | None = None) -> list[Query] | None:
+    def held(self, table: Ints) -> list[Query] | None:
         """Who is held where around a table that keeps the ranges."""
-        return held_in(self.kept, table, self.around.boxes, self.spare, dear)
+        return held_in(self.kept, table, self.around.boxes, self.spare)
 
-    def _boxes(self, table: Ints, dear: Dear | None) -> tuple[Ints, Ints] | None:
+    def _boxes(self, table: Ints) -> tuple[Ints, Ints] | None:
         """(n,) each: the boxes with those held who keep the shares in a table."""
-        held = held_in(self.shares, table, self.around.boxes, self.spare, dear)
+        held = held_in(self.shares, table, self.around.boxes, self.spare)
         if held is None:
             return None
         low, high = (each.copy() for each in self.around.boxes)
@@ -159,7 +140,6 @@ class KeptRanges:
         self._standard: Standard | None = None
         self._holding: Holding | None = None
         self._tables: tuple[int, Ints] | None = None
-        self._dear: Dear = np.zeros(0)
 
     def add(
         self, shares: Sequence[Kept], spare: int, holding: Holding | None, standard: Standard | None
@@ -212,7 +192,7 @@ class KeptRanges:
             return self.holding((), self._spare, self._standard, Allowance(CHOOSING), around, learn=True)
         for table in self.tables(around)[:1]:
             held = self._leading(around).held(table)
-            return None if held is None else Holding(table.astype(np.int64), tuple(held), None, 0)
+            return None if held is None else Holding(table.astype(np.int64), tuple(held), None)
         return None
 
     def holding(
@@ -229,23 +209,19 @@ class KeptRanges:
             standard: What everybody should keep.
             allowance: What may be spent.
             around: The system's tables.
-            learn: Whether moves, bases and who is dear may be kept: not where a true answer is known.
+            learn: Whether moves and bases may be kept: not where a true answer is known.
         """
         leading = _Leading(around, [*self.shares, *more], max(spare, self._spare), self._seed)
-
-        def look(held: list[Query], guide: Ints) -> tuple[Judgement | None, Ints]:
-            conditions = Conditions(held, guide, bounds_in(leading.kept))
-            question = Question(around.roomy_table, around.pool, [], conditions)
-            return question.look((), standard, allowance, learn), question.left_open
-
-        dear = np.zeros(len(around.boxes[0]))
-        dear[: len(self._dear)] += self._dear[: len(dear)]
-        if learn:
-            self._dear = dear  # added to by the turns
         for place, source in enumerate([around.even(), *self.tables(around)[:GUIDES]]):
-            found = _turned(leading, source, place, dear, look, allowance)
-            if found is not None or allowance.over:
-                return found
+            guide = leading.led(source, place)
+            held = None if guide is None else leading.held(guide)
+            if guide is not None and held is not None:
+                bounds = bounds_in(leading.kept)
+                conditions = Conditions(held, guide, bounds)
+                question = Question(around.roomy_table, around.pool, [], conditions)
+                return Holding(guide, tuple(held), question.look((), standard, allowance, learn))
+            if allowance.over:
+                break
         return None
 
     def tables(self, around: Around) -> NDArray[np.signedinteger]:
@@ -278,45 +254,9 @@ class KeptRanges:
         ])  # fmt: skip
 
 
-def _turned(
-    leading: _Leading, source: Ints, place: int, dear: Dear,
-    look: Callable[[list[Query], Ints], tuple[Judgement | None, Ints]], allowance: Allowance,
-) -> Holding | None:  # fmt: skip
-    """Look at who may be held around one table, turn after turn; `dear` is added to."""
-    best, worse, roomy_table = None, 0, leading.around.roomy_table
-    for _ in range(TURNS):
-        guide = leading.led(source, place, dear)
-        held = None if guide is None else leading.held(guide, dear)
-        if guide is None or held is None:
-            break
-        judgement, left = look(held, guide)
-        safe = judgement is not None and judgement.safe
-        open_ = roomy_table.count if judgement is None else len(left)
-        worse = 0 if best is None or open_ < best.open else worse + 1
-        if best is None or safe or not worse:
-            best = Holding(guide, tuple(held), judgement, open_)
-        if safe or allowance.over or not 0 < open_ <= MOST_OPEN or worse == PATIENCE:
-            break
-        paid = payers_of(roomy_table, left) / np.maximum(roomy_table.boxes.sizes, 1)
-        dear += paid[roomy_table.boxes.atoms.labels]
-    return best
-
-
 def bounds_in(kept: Sequence[Kept]) -> list[Bound]:
     """Those ranges that tables keep by a margin."""
     return [each for each in kept if isinstance(each, Bound)]
-
-
-def payers_of(roomy_table: RoomyTable, atoms: Ints) -> NDArray[np.float64]:
-    """(p,) who pays for some atoms' moves: by how many of the moves of each that were kept, or by a basis."""
-    moves, found = roomy_table.kept_moves(), np.zeros(roomy_table.count)
-    for atom, first, last in zip(atoms.tolist(), *(each.tolist() for each in moves.of(atoms)), strict=True):
-        if last > first:
-            np.add.at(found, moves.parts[moves.starts[first] : moves.starts[last]], 1 / (last - first))
-        elif roomy_table.bases:
-            basis = roomy_table.bases[0]
-            found[basis.basic[basis.columns[atom, : roomy_table.rank] != 0]] += 1
-    return found
 
 
 def _possible(held: Sequence[Query], boxes: tuple[Ints, Ints]) -> bool:

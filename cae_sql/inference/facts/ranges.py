@@ -114,9 +114,8 @@ def complement(region: Region, top: int) -> Region:
 
 
 def held_in(
-    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int,
-    dear: NDArray[np.float64] | None = None,
-) -> list[Query] | None:  # fmt: skip
+    kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
+) -> list[Query] | None:
     """Who is held where, so that tables keep the shares; None where too few are inside.
 
     Args:
@@ -124,8 +123,6 @@ def held_in(
         table: (n,) one that keeps them with `spare` to spare; whoever is furthest inside is held.
         boxes: (n,) each: in which intervals tables keep records already.
         spare: As many as may be elsewhere.
-        dear: (n,) how much others' moves hang on each one's being free; by default on nobody's. Who is dear
-            is held only where he has room, or nobody else is inside.
 
     Returns:
         One query for each interval, of those who are held in it.
@@ -143,9 +140,7 @@ def held_in(
         # an end of the domain is no way out
         down = np.where(least > 0, table[records] - least, np.iinfo(np.int64).max)
         up = np.where(most < top, most - table[records], np.iinfo(np.int64).max)
-        room = np.minimum(down, up)
-        cost = np.zeros(len(room)) if dear is None else dear[records] / (1.0 + room)
-        chosen = np.lexsort((-room, cost))[:wanted]
+        chosen = np.argsort(-np.minimum(down, up), kind="stable")[:wanted]
         these = records[chosen]
         low[these] = np.maximum(low[these], least[chosen])
         high[these] = np.minimum(high[these], most[chosen])

@@ -31,6 +31,7 @@ from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar
 from cae_sql.inference.search.records import search
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.solver import Floats
+from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.pool import with_totals

@@ -66,9 +66,8 @@ class _Goals(NamedTuple):
 
 
 def with_shares(
-    table: NDArray[np.integer], boxes: tuple[Ints, Ints], alike: Alike, shares: Sequence[Share], spare: int,
-    dear: NDArray[np.float64] | None = None,
-) -> Ints | None:  # fmt: skip
+    table: NDArray[np.integer], boxes: tuple[Ints, Ints], alike: Alike, shares: Sequence[Share], spare: int
+) -> Ints | None:
     """A table with the same sums that keeps boxes, and shares with some to spare; None where none is found.
 
     Args:
@@ -77,7 +76,6 @@ def with_shares(
         alike: The records.
         shares: What it shall keep.
         spare: By how many more than they say.
-        dear: (n,) how much others' moves hang on each one's being where he is; by default on nobody's.
     """
     values = table.astype(np.int64)
     if ((values < boxes[0]) | (values > boxes[1])).any():
@@ -96,9 +94,8 @@ def with_shares(
                 for other, each in enumerate(shares):
                     if other != place and lacking[other] >= 0:
                         asked &= ~about[other] | ~each.holds(values) | each.holds(goals)
-                far = np.abs(goals - values) * (1.0 if dear is None else 1.0 + dear)
                 turns = np.flatnonzero(asked)
-                turns = turns[np.argsort(far[turns], kind="stable")]
+                turns = turns[np.argsort(np.abs(goals - values)[turns], kind="stable")]
                 moved = _brought(turns, goals, lacking[place], values, *cells, alike)
                 for cell, now in zip(cells, _cells(shares, about, values, boxes, moved), strict=True):
                     cell[moved] = now
@@ -240,7 +237,8 @@ def _led(
             room = min(room, most[other] - totals[other])
         if one == other or room <= 0:
             continue
-        by = 1 + np.random.randint(0, max(1, room >> np.random.randint(0, SCALES)))
+        halvings = 0 if step < mixing else np.random.randint(0, SCALES)
+        by = 1 + np.random.randint(0, max(1, room >> halvings))
         after[:] = now
         _add(after, one, -way * by, totals, sizes, goals)
         if other >= 0:
