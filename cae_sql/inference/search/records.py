@@ -16,6 +16,8 @@ from cae_sql.inference.search.runs import Runs, join
 from cae_sql.inference.standard import Accepts
 from cae_sql.inference.tables.programs import ComponentProgram
 
+SPARE = 1
+"""Programs that a decision has in any case: too few where more records than that are left."""
 EXACT_VALUES = 64
 """Sets of possible values are found out where at most so many are in question."""
 
@@ -121,8 +123,9 @@ class Record:
             raise OutOfTime("nothing may be spent")
         found = program.quick_world(self.label, value, value, runs.allowance)
         if found is None:
-            if not runs.effort.spend():
-                raise OutOfTime("no integer programs are left")
+            few = runs.effort.left <= SPARE < len(runs.short) and not runs.thorough
+            if few or not runs.effort.spend():
+                raise OutOfTime("too few integer programs are left")
             found = program.world_with(self.label, value, value, runs.allowance)
         if found is None and not program.whole:
             raise OutOfTime("only a part of the component was stated")

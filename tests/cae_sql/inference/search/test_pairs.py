@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from benchmarks.reconstruction import Outcome, determine
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.facts.query import Query
 from cae_sql.inference.search.judging import judge, judge_reading
 from cae_sql.inference.standard import Effort, Judgement, Standard
+from tests.cae_sql.inference.search.tiny import answered
 from tests.enumeration.oracle import Possible, Question, longest_run
 from tests.quick import some
 
@@ -40,30 +40,6 @@ def widest(possible: Possible) -> int:
         for record in everyone
         if record != insider
     )
-
-
-@st.composite
-def answered(draw: st.DrawFn) -> tuple[AnsweredSystem, Possible, int]:
-    """A tiny system with sums, differences and extremes, all of its tables, and the greatest value."""
-    size = draw(st.integers(2, 6))
-    top = draw(st.integers(1, 3 if size == 6 else 5))
-    truth = np.array(draw(st.lists(st.integers(0, top), min_size=size, max_size=size)))
-    signs = st.lists(st.sampled_from((-1, 0, 0, 1, 1, 1)), min_size=size, max_size=size).filter(any)
-    asked = draw(st.lists(st.tuples(st.sampled_from(("sum", "sum", "max", "min")), signs), max_size=4))
-    possible, system, answers = Possible.everything(size, top), AnsweredSystem(size, 0, top, 1, pool=6), []
-    for kind, given_signs in asked:
-        weights = np.array(given_signs) if kind == "sum" else np.abs(given_signs)
-        members = np.flatnonzero(weights)
-        query = Query(
-            kind=kind,  # type: ignore[arg-type]
-            members=members,
-            coefficients=weights[members] if (weights < 0).any() else None,
-        )
-        value = int(query.of(truth))
-        answers.append(query.answered(value))
-        possible = possible.told(Question(kind, tuple(weights.tolist())), value)
-    system.accept(answers)
-    return system, possible, top
 
 
 @given(answered(), st.integers(1, 5))

@@ -10,7 +10,7 @@ from cae_sql.inference.search.records import grow, search, values_of
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.pool import Pool
-from tests.cae_sql.inference.search.test_pairs import answered
+from tests.cae_sql.inference.search.tiny import answered
 from tests.enumeration.oracle import Possible, longest_run
 
 
