@@ -343,11 +343,12 @@ class OneByOne:
         outcome = programs.linear.minimise({column: float(sign)}) if len(programs.rows) else None
         if outcome is not None and outcome.status != "optimal":
             return None
-        found = None if outcome is None else programs.multipliers(column, sign, outcome)
-        bound = ends[0] if found is None else found.bound - int(known.sizes[atom] - 1) * ends[1]
-        if found is None or (bound - ends[0]) * sign <= 0:
-            return Multipliers((), (), Fraction(ends[0]))
-        return replace(found, bound=Fraction(bound))
+        if outcome is not None:
+            found = programs.multipliers(column, sign, outcome)
+            bound = found.bound - int(known.sizes[atom] - 1) * ends[1]
+            if (bound - ends[0]) * sign > 0:
+                return replace(found, bound=bound)
+        return Multipliers((), (), Fraction(ends[0]))
 
     def rows_of(self, atom: int) -> set[int]:
         """The sums that proved the ends of an atom."""

@@ -11,6 +11,7 @@ Source: `mathematics.md`, 2 and 4.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil, floor
 
@@ -273,17 +274,22 @@ class Look:
         atoms = [
             each for each in np.flatnonzero(ends).tolist() if self._undecided(each) and not self.another[each]
         ]
-        while len(atoms) > 1 and not self.allowance.over:
-            try:
-                world = program.world_with_another(atoms, self.allowance, NODES)
-            except OutOfTime:
+        if len(atoms) < 2 or self.allowance.over:
+            return
+        with suppress(OutOfTime):
+            world = program.world_with_another(atoms, self.allowance, NODES)
+            if world is not None:
+                # of those who are left some may have one value: each alone is easier to say then
+                self._absorb(world, keep=True)
                 return
-            if world is None:
-                for atom in atoms:
-                    self._note(atom, int(self.totals[atom]), int(self.totals[atom]), reals=False)
-                return
-            self._absorb(world, keep=True)
-            atoms = [each for each in atoms if not self.another[each]]
+            for atom in atoms:
+                self._exact(program, atom)
+
+    def _exact(self, program: ComponentProgram, atom: int) -> None:
+        """Note that a record has the true value in every table; programs that follow know it."""
+        value = int(self.totals[atom])
+        self._note(atom, value, value, reals=False)
+        program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
 
     def _another_value(self, program: ComponentProgram, atom: int) -> None:
         """Whether a table has another value of a record than the true one; else it is exact."""
@@ -294,8 +300,10 @@ class Look:
         for low, high in ((least, here - 1), (here + 1, most)):
             if low > high:
                 continue
+            world = program.quick_world(atom, low, high, self.allowance) if high > low else None
             try:
-                world = program.world_where({atom: (low, high)}, self.allowance, NODES)
+                if world is None:
+                    world = program.world_where({atom: (low, high)}, self.allowance, NODES)
             except OutOfTime:
                 return
             if world is not None:
@@ -303,7 +311,7 @@ class Look:
                 self._absorb(world, keep=True)
                 return
         if rest == 0:
-            self._note(atom, here, here, reals=False)
+            self._exact(program, atom)
 
     def _enough_values(self, runs: Runs, program: ComponentProgram, atom: int) -> None:
         """Whether tables have so many values of a record that it keeps the standard."""

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from cae_sql.inference.facts.query import Answer
-from cae_sql.inference.intervals.irreducible import Claims, Exact
+from cae_sql.inference.intervals.bounds import Exact
+from cae_sql.inference.intervals.irreducible import Claims
 
 TOP = 4
 
