@@ -320,3 +320,23 @@ def test_of_each_extreme_one_record_stays_and_any_who_attains_it_may_be_the_one(
         assert ways == np.prod([len(each) for each in able])
         assert seen <= {frozenset(each) for each in product(*able)}
         assert {record for each in seen for record in each} == {record for each in able for record in each}
+
+
+def test_worlds_of_few_records_are_drawn_alike_with_sums_weights_and_extremes() -> None:
+    """A lattice that no unit step reaches, an atom of two, and a maximum that several may attain."""
+    system = AnsweredSystem(6, 0, 4, 1, pool=24)
+    system.add_sum([0, 1], 12, [2, 3])
+    system.add_sum([1, 2, 3], 6)
+    system.add_max([2, 3, 4], 3)
+    possible = {
+        each
+        for each in product(range(5), repeat=6)
+        if 2 * each[0] + 3 * each[1] == 12 and sum(each[1:4]) == 6 and max(each[2:5]) == 3
+    }
+    counts = Counter[tuple[int, ...]]()
+    for seed in range(25):
+        counts.update(tuple(world) for world in np.asarray(system.worlds(48, seed)).astype(int).tolist())
+    assert set(counts) <= possible
+    expected = dict.fromkeys(possible, 1 / len(possible))
+    # the draws of a seed begin at the same 24 worlds: five times what independent ones come to
+    assert chi_square(counts, expected) < 5 * len(possible)
