@@ -20,9 +20,8 @@ what many sums that share one person tell together.
     leverage.py         the share of each variance that they explain; one factor, and rows added to it
     bell.py             the formula, on any grid; attained.py: extremes, as a mixture over who attains them
     attaining.py        what is expected of records some of whom attain extremes, and so of sums beside these
-    residues.py         combinations of sums in which few people are left modulo a small number
-    telling.py          what these make likely; overheard.py: of whom an insider shares them with
     heaps.py            sums that are no bell, by characteristic functions
+    residues.py         combinations of sums that leave few people modulo a small prime, by rank
     apart.py            small clusters without the sums that many share
     asked.py            what if these were answered? From the kept factor
     insiders.py         given the value of anybody else; insiders_counted.py: in small systems, counted

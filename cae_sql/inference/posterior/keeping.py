@@ -51,7 +51,6 @@ from cae_sql.inference.posterior.members import (
     posterior_risks,
 )
 from cae_sql.inference.posterior.noisy import likely_of
-from cae_sql.inference.posterior.overheard import risk_overheard
 from cae_sql.inference.posterior.pairs import Given
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
@@ -172,8 +171,8 @@ class LikelyQuestion:
         self._past, self._standard = past, past.standard
         self._judged: dict[tuple[int, ...], ModelJudgement] = {}
         self.smooth = all(query.kind == "sum" for query in queries)
-        """Leverage hardly hangs on sums: those between two that keep a limit keep it. Residues do: once a
-        hypothetical answer has been judged whose residues tell of somebody, it is False. Extremes do, too:
+        """Leverage hardly hangs on sums: those between two that keep a limit keep it. Where sums are no bell
+        what is known does: once such a hypothetical answer has been judged, it is False. Extremes do, too:
         who attains a rare one stands out, whatever lesser and greater ones would leave."""
         self.open: list[int] = []
         """Queries because of which the last answers broke the limit, as far as that is known: those about
@@ -194,7 +193,7 @@ class LikelyQuestion:
         try:
             likely = asked.given(name, allowance)
             found = self._judge(likely, allowance)
-            if keep and len(likely.telling.columns):
+            if keep and likely.heaped.any():
                 self.smooth = False
         except (OutOfTime, InvalidInput, InconsistentAnswers):
             found = UNKNOWN
@@ -274,7 +273,7 @@ class LikelyQuestion:
     def _each(self, likely: Likely, atoms: Ints, columns: Ints) -> Floats:
         """(r,) the risks of some atoms, each at its column of the fit; a bound where it keeps the limit.
 
-        What is counted, or mixed, or cut to pieces by residues, is no bell q. Where p ≥ c q, p is a mixture
+        What is counted, or mixed, is no bell q. Where p ≥ c q, p is a mixture
         of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
         """
         domain, held, enough = self._standard.domain, self._past.baselines, _enough(self._standard.limit)
@@ -311,7 +310,7 @@ class LikelyQuestion:
             if not found <= enough:
                 self._leave_open(likely, np.flatnonzero(~(each <= enough)))
                 return found
-            return _greater(found, risk_overheard(likely, ends, measure))
+            return found
 
         risk = worst(Measure(domain, held), _enough(limit))
         if limit.epsilon is None:

@@ -3,8 +3,8 @@ by a public prior).
 
 - Small components, and single sums, are *counted*: exact (`components`).
 - Elsewhere a record's tilted distribution is narrowed by its leverage (`bell`), answered extremes are
-  taken as a mixture over who attains them (`attained`), and where sums leave few people modulo a small
-  number their residue counts too (`telling`).
+  taken as a mixture over who attains them (`attained`). Whom it does not know, since sums are no bell
+  (`heaps`) or leave few people modulo a small number (`residues`), is counted, or not relied upon.
 
 Which of the two a record got is said (`Likelihood.counted`). Everything is by atoms: records that no answer
 tells apart are equally likely to have any value.
@@ -37,7 +37,7 @@ from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.leverage import Factor, covariance
 from cae_sql.inference.posterior.observations import Observations, observations
-from cae_sql.inference.posterior.telling import Telling, weighed
+from cae_sql.inference.posterior.residues import left_by_residues
 from cae_sql.inference.posterior.tilt import CLOSE, Moments, fitted, of_boxes, thirds_of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
@@ -263,15 +263,14 @@ class Likelihood:
     """(p,) log2 of about how many tables are left to those who hang together by sums; ∞ for whom no sum is
     about."""
     tangled: Flags
-    """(p,) of whom the formula does not know what is said: residues that are not put together, extremes that
-    it does not reckon with."""
+    """(p,) of whom the formula does not know what is said: sums that are no bell, extremes that it does not
+    reckon with."""
 
     @property
     def reliable(self) -> Flags:
         """(p,) whether a row is counted, or enough tables are left for the formula.
 
-        Where few are, values may be impossible that it gives something to. Nor is it where more residues
-        hang together than are put together.
+        Where few are, values may be impossible that it gives something to.
         """
         found: Flags = self.counted | ((self.bits >= RELIABLE) & ~self.tangled)
         return found
@@ -343,7 +342,7 @@ class Likely:
 
     @cached_property
     def straight(self) -> Likely:
-        """The same by a formula that leaves skewness out; what is counted, or told by residues, is as here.
+        """The same by a formula that leaves skewness out; what is counted is as here.
 
         Nearer to what is exact is the one with it. Which of the two is too low hangs on the system.
         """
@@ -351,7 +350,7 @@ class Likely:
         found = Likely(
             self.known, self.sums, self.tilt, self.top, fit, self._allowance, self.counts, ways=self.ways
         )
-        found.exact, found.telling, found._doubtful = self.exact, self.telling, self._doubtful
+        found.exact, found._doubtful = self.exact, self._doubtful
         found.apart, found.heaped = self.apart, self.heaped
         return found
 
@@ -439,10 +438,9 @@ class Likely:
 
     @cached_property
     def tangled(self) -> Flags:
-        """(p,) of whom the formula does not know what is said: more residues are about them than can be put
-        together, sums that they are in are no bell, or what attained extremes add to them was not found."""
+        """(p,) of whom the formula does not know what is said: sums that they are in are no bell, or what
+        attained extremes add to them was not found."""
         found = self.heaped.copy()
-        found[self.fit.observed.atoms[self.telling.open]] = True
         if not self.fit.whole:
             labels = self.known.components
             told = np.concatenate([each.atoms for each in self.known.extremes])
@@ -457,9 +455,17 @@ class Likely:
 
     @cached_property
     def heaped(self) -> Flags:
-        """(p,) who is in sums, or differences of two, that are no bell: counted, or not told."""
+        """(p,) who is in sums, differences of two, or combinations modulo a prime, that are no bell: counted,
+        or not told."""
         fit, found = self.fit.of_sums or self.fit, np.zeros(self.known.count, dtype=np.bool_)
-        found[fit.observed.atoms] = in_heaps(self.characters, fit.variances)[: fit.observed.people]
+        seen = fit.observed
+        marked = in_heaps(self.characters, fit.variances)
+        if self.ways.residues_benchmark_only:
+            before = fit.variances if fit.before is None else fit.before
+            marked |= left_by_residues(
+                self.characters, before, lambda columns: self.formula_of(seen.atoms[columns])
+            )
+        found[seen.atoms] = marked[: seen.people]
         return found
 
     @cached_property
@@ -468,7 +474,7 @@ class Likely:
         fit = self.fit.of_sums or self.fit
         if self.known.observed or not len(self.sums):
             return Apart.nothing(self.known, self.sums, fit.observed.matrix.shape[0])
-        return Apart.of(self.known, self.sums, fit, self.characters)
+        return Apart.of(self.known, self.sums, self.characters, fit.variances, fit.factor, fit.point)
 
     @cached_property
     def least_bits(self) -> Floats:
@@ -557,40 +563,6 @@ class Likely:
                 logs += self.tilt.logs[end // width]
             chances[place, seen.atoms] = np.exp(np.minimum(logs, 0.0))
         return doubtful(known, own, Ends(*chances))
-
-    @cached_property
-    def telling(self) -> Telling:
-        """What residues of the sums tell, besides the formula."""
-        # what is observed with noise has no residue
-        fit, leverage = self.fit.of_sums or self.fit, self.fit.leverage
-        seen = fit.observed
-
-        def rows(columns: Ints) -> Floats:
-            return self.formula_of(seen.atoms[columns])
-
-        own = leverage[: len(fit.theta)]
-        if not self.ways.residues_benchmark_only:
-            return Telling(self.tilt.windows, seen, [], np.zeros(0, dtype=np.int64))
-        return Telling.of(seen, fit.theta, fit.variances, own, rows, self.tilt.windows, fit.before)
-
-    @cached_property
-    def narrowed(self) -> Floats:
-        """(p, w) the formula, or what residues make of it where that leaves fewer bits.
-
-        Others are taken for independent where residues are weighed, which may blur what the formula knows.
-        """
-        return self.narrowed_of(np.arange(self.known.count))
-
-    def narrowed_of(self, atoms: Ints) -> Floats:
-        """(r, w) the same of some atoms."""
-        rows, seen = self.formula_of(atoms), self.fit.observed
-        told_of = self.telling.columns
-        for place in np.flatnonzero(np.isin(atoms, seen.atoms[told_of])).tolist():
-            column = int(np.searchsorted(seen.atoms, atoms[place]))
-            told = weighed(rows[[place]], self.telling.weights(column))[0]
-            if scipy.special.entr(told).sum() < scipy.special.entr(rows[place]).sum():
-                rows[place] = told
-        return rows
 
     @cached_property
     def exact(self) -> tuple[Floats, Flags]:
@@ -719,13 +691,12 @@ class Likely:
         exact, counted = self.exact
         if counted.all():
             return exact
-        return np.where(counted[:, None], exact, self.narrowed)
+        return np.where(counted[:, None], exact, self.formula)
 
     @cached_property
     def plain(self) -> Flags:
-        """(p,) whose row is the formula's, with no extreme mixed in and no residue."""
+        """(p,) whose row is the formula's, with no extreme mixed in."""
         found: Flags = ~self.exact[1]
-        found[self.fit.observed.atoms[self.telling.columns]] = False
         for each in self._doubtful:
             found[self.known.able_atoms[each]] = False
         return found
@@ -735,7 +706,7 @@ class Likely:
         exact, counted = self.exact
         counted, found = counted[atoms], np.empty((len(atoms), self.tilt.windows.count))
         found[counted] = exact[atoms[counted]]
-        found[~counted] = self.narrowed_of(atoms[~counted])
+        found[~counted] = self.formula_of(atoms[~counted])
         return found
 
     def all(self, size: int) -> Likelihood:
