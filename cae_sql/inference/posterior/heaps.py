@@ -108,25 +108,24 @@ class Characters:
         costs: Floats = -np.log(np.clip(found, np.exp(-NOTHING), 1.0))
         return costs
 
-    def without_two(self, costs: Floats, columns: Ints) -> Floats:
-        """(f,) of the sum over some columns, the two records left out that hide most."""
-        sizes, people = self.observed.sizes[columns], columns < self.observed.people
-        hidden: Floats = costs @ sizes - _greatest_two(costs, sizes, people)
-        return np.maximum(hidden, 0.0)
+    def without_two(self, each: Floats, columns: Ints) -> Floats:
+        """(f,) what the records of some columns have together, but for the two that have most.
+
+        Args:
+            each: (f, c) what one record of each column has.
+            columns: (c,)
+        """
+        sizes, people = self.observed.sizes[columns], np.flatnonzero(columns < self.observed.people)
+        twice = np.repeat(people, np.minimum(sizes[people], 2))
+        most = each[:, twice]
+        if len(twice) > 2:
+            most = np.partition(most, len(twice) - 2, axis=1)[:, -2:]
+        found: Floats = np.maximum(each @ sizes - most.sum(axis=1), 0.0)
+        return found
 
     def _rows(self, columns: Ints) -> Floats:
         """(r, w) p⁰."""
         return self.tilt.rows(self.observed.low[columns], self.observed.high[columns], self.theta[columns])
-
-
-def _greatest_two(each: Floats, sizes: Ints, people: Flags) -> Floats:
-    """(f,) the two greatest of what each record has, (f, c) by column, added up; slacks have none."""
-    twice = np.repeat(np.flatnonzero(people), np.minimum(sizes[people], 2))
-    most = each[:, twice]
-    if len(twice) > 2:
-        most = np.partition(most, len(twice) - 2, axis=1)[:, -2:]
-    found: Floats = most.sum(axis=1)
-    return found
 
 
 def waves(windows: Windows, frequencies: Floats) -> np.ndarray:
@@ -165,7 +164,7 @@ def in_heaps(characters: Characters, variances: Floats) -> Flags:
     return found
 
 
-def _open(characters: Characters) -> tuple[list[int], list[tuple[int, int]]]:
+def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
     """Sums, and pairs of sums that share somebody, that are not hidden at a glance.
 
     Coefficients count by whether they are 0. Who is in both of two sums with opposite signs is in their
@@ -179,10 +178,8 @@ def _open(characters: Characters) -> tuple[list[int], list[tuple[int, int]]]:
     shared = (scipy.sparse.csr_array(pattern * hides[None, :]) @ pattern.T).toarray()
     own = shared.diagonal()
     apart = own[:, None] + own - 2 * shared
-    pairs = np.nonzero(np.triu((shared > 0) & (apart < NOTHING + most), 1))
-    return np.flatnonzero(own < NOTHING + most).tolist(), list(
-        zip(*(each.tolist() for each in pairs), strict=True)
-    )
+    pairs = np.argwhere(np.triu((shared > 0) & (apart < NOTHING + most), 1))
+    return np.flatnonzero(own < NOTHING + most).tolist(), pairs.tolist()
 
 
 class _Lobes:
@@ -245,18 +242,18 @@ def _frequencies(named: _Named) -> Floats:
     k = np.concatenate([np.arange(1, each) for each in range(2, finest + 1)])
     some = (np.gcd(k, d) == 1) & (k <= most * d)
     if some.sum() > MOST:
-        rows = _reference_rows(named.tilt, np.linspace(-STEEPEST / 2, STEEPEST / 2, REFERENCES))
+        top = windows.width * windows.count - 1
+        rows = _whole(named.tilt, top, np.linspace(-STEEPEST / 2, STEEPEST / 2, REFERENCES) / top)
         excess = _excess(rows, finest, d[some], k[some])
         some = np.flatnonzero(some)[np.argsort(-excess, kind="stable")[:MOST]]
     found: Floats = np.unique(k[some] / d[some]) / windows.width
     return found
 
 
-def _reference_rows(tilt: Tilt, over_domain: Floats) -> Floats:
-    """(r, w) of tilts given over the whole domain."""
-    top = tilt.windows.width * tilt.windows.count - 1
-    nothing = np.zeros(len(over_domain), dtype=np.int64)
-    return tilt.rows(nothing, nothing + top, over_domain / top)
+def _whole(tilt: Tilt, top: int, theta: Floats) -> Floats:
+    """(r, w) of records with the whole domain, by θ (r,)."""
+    nothing = np.zeros(len(theta), dtype=np.int64)
+    return tilt.rows(nothing, nothing + top, theta)
 
 
 def _excess(rows: Floats, finest: int, d: Ints, k: Ints) -> Floats:
@@ -283,7 +280,6 @@ def _listed(named: _Named, top: int) -> tuple[Floats, Floats]:
     """Tilts, ascending, and how much a record with the whole domain hides at least, whatever the
     frequency."""
     tilts = np.linspace(-STEEPEST, STEEPEST, LISTED) / top
-    nothing = np.zeros(LISTED, dtype=np.int64)
-    rows = named.tilt.rows(nothing, nothing + top, tilts)
+    rows = _whole(named.tilt, top, tilts)
     characters = np.abs(waves(named.tilt.windows, _frequencies(named)) @ rows.T)
     return tilts, -np.log(np.clip(characters.max(axis=0), np.exp(-NOTHING), 1.0))

@@ -24,9 +24,9 @@ single columns.
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -87,9 +87,9 @@ def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[
         return found
     room = seen.sizes * variances
     room[seen.people :] = np.minimum(seen.high[seen.people :], WIDE).astype(np.float64) ** 2
-    search = search_of(seen, room)
+    same = search(Sums.of(seen, room))
     for prime in primes:
-        torsion = search.torsion(prime, _light(characters, prime, rows))
+        torsion = same.torsion(prime, _light(characters, prime, rows))
         found |= True if torsion is None else torsion
     found[seen.people :] = False
     return found
@@ -117,6 +117,16 @@ def _light(characters: Characters, prime: int, rows: Callable[[Ints], Floats]) -
     return light
 
 
+@dataclass(frozen=True, eq=False)
+class _Behind:
+    """Rows modulo a prime that are about fewer columns than rational ones."""
+
+    matrix: scipy.sparse.csc_array
+    """(k, q) saturated sums."""
+    rows: NDArray[np.int8]
+    """(r, q) each once."""
+
+
 class Search:
     """Query sets, and orders of their columns, for one prime after the other; nothing of answers is in it."""
 
@@ -131,21 +141,21 @@ class Search:
         self._orders, self._stand_in = orders, stand_in
         pivots = eliminated(matrix, orders[0], stand_in)[0]
         self._matrix = matrix.tocsr()[np.flatnonzero(pivots < len(orders[0]))].tocsc()
-        self._rows: dict[int, NDArray[np.int8] | None] = {}
-        """Those behind, by prime, (r, q); None where sums could not be brought into form."""
+        self._behind: dict[int, _Behind | None] = {}
+        """By prime; None where sums could not be brought into form."""
         self._torsion: dict[tuple[int, bytes], bool] = {}
 
     def torsion(self, prime: int, light: Light) -> Flags | None:
         """(q,) who is in a combination modulo a prime of few people; None where that cannot be told."""
-        if prime not in self._rows:
-            self._rows[prime] = self._behind(prime)
-        rows = self._rows[prime]
-        if rows is None:
+        if prime not in self._behind:
+            self._behind[prime] = self._looked_for(prime)
+        behind = self._behind[prime]
+        if behind is None:
             return None
         found = np.zeros(self._matrix.shape[1], dtype=np.bool_)
-        for row in rows:
+        for row in behind.rows:
             columns = np.flatnonzero(row)
-            if light(columns, row[columns].astype(np.int64)) and self._is_torsion(prime, columns):
+            if light(columns, row[columns].astype(np.int64)) and self._is_torsion(prime, behind, columns):
                 found[columns] = True
         return found
 
@@ -164,8 +174,7 @@ class Search:
                 found[number] = square
         return found
 
-    def _behind(self, prime: int) -> NDArray[np.int8] | None:
-        """(r, q) rows modulo a prime that are about fewer columns than rational ones, each once."""
+    def _looked_for(self, prime: int) -> _Behind | None:
         found = [np.zeros((0, self._matrix.shape[1]), dtype=np.int8)]
         whole = np.arange(self._matrix.shape[0])
         some = [
@@ -183,49 +192,47 @@ class Search:
                 # behind the column that rational numbers gain, and residues do not
                 rows = np.argsort(pivots)[places > min(places[apart[0]], rational[apart[0]])]
                 found.append(_reduced(weights[rows], matrix, order[pivots[rows]], prime))
-        return np.unique(np.concatenate(found), axis=0)
+        return _Behind(matrix, np.unique(np.concatenate(found), axis=0))
 
-    def _is_torsion(self, prime: int, columns: Ints) -> bool:
+    def _is_torsion(self, prime: int, behind: _Behind, columns: Ints) -> bool:
         """Whether the rank of all other columns is lower modulo a prime."""
         name = prime, columns.tobytes()
         if name not in self._torsion:
             others = np.setdiff1d(np.arange(self._matrix.shape[1]), columns)
-            mine, rational = (eliminated(self._matrix, others, p)[0] for p in (prime, self._stand_in))
-            self._torsion[name] = int((mine < len(others)).sum()) < int((rational < len(others)).sum())
+            mine = eliminated(behind.matrix, others, prime)[0] < len(others)
+            rational = eliminated(self._matrix, others, self._stand_in)[0] < len(others)
+            self._torsion[name] = np.count_nonzero(mine) < np.count_nonzero(rational)
         return self._torsion[name]
 
 
-KEPT = 4
-"""Searches that are remembered."""
-_searches: OrderedDict[bytes, Search] = OrderedDict()
-_lock = threading.Lock()
+@dataclass(frozen=True)
+class Sums:
+    """Query sets, and how much each column can hide; those that are like others have their name."""
+
+    name: bytes
+    matrix: scipy.sparse.csc_array = field(compare=False)
+    """(k, q) whole coefficients."""
+    room: Floats = field(compare=False)
+    """(q,) −log, rounded: columns with least are eliminated first."""
+
+    @classmethod
+    def of(cls, observed: Observations, room: Floats) -> Sums:
+        """Of what was observed, and how much each column can hide, (q,)."""
+        rounded = -np.round(2 * np.log(room + 1.0))
+        name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
+        return cls(name, observed.matrix, rounded)
 
 
-def search_of(observed: Observations, room: Floats) -> Search:
-    """The search of some sums: the same one for like sums, since hypothetical answers share their query sets.
-
-    Args:
-        observed: The sums.
-        room: (q,) how much each column can hide: those that can most are eliminated first.
-    """
-    matrix = observed.matrix
-    used = np.flatnonzero(np.diff(matrix.indptr))
-    rounded = np.round(2 * np.log(room[used] + 1.0))
-    name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
-    with _lock:
-        found = _searches.pop(name, None)
-    if found is None:
-        chance = np.random.default_rng(len(used))
-        count = max(1, min(ORDERS, MOST_ELIMINATED // max(matrix.shape[0], 1) ** 2))
-        # where no two are alike one order is as good as another
-        count = 1 if len(np.unique(rounded)) == len(used) else count
-        orders = [used[np.lexsort((chance.random(len(used)), -rounded))] for _ in range(count)]
-        found = Search(matrix, orders, _prime_by(name))
-    with _lock:
-        _searches[name] = found
-        while len(_searches) > KEPT:
-            _searches.popitem(last=False)
-    return found
+@lru_cache(4)
+def search(sums: Sums) -> Search:
+    """The same one for like sums, since hypothetical answers share their query sets."""
+    used = np.flatnonzero(np.diff(sums.matrix.indptr))
+    room, chance = sums.room[used], np.random.default_rng(len(used))
+    count = max(1, min(ORDERS, MOST_ELIMINATED // max(sums.matrix.shape[0], 1) ** 2))
+    # where no two are alike one order is as good as another
+    count = 1 if len(np.unique(room)) == len(used) else count
+    orders = [used[np.lexsort((chance.random(len(used)), room))] for _ in range(count)]
+    return Search(sums.matrix, orders, _prime_by(sums.name))
 
 
 def _is_unimodular(square: Floats) -> bool:
