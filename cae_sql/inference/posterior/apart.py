@@ -89,7 +89,7 @@ class Apart:
             point: (k,) λ.
         """
         seen = characters.observed
-        far = _shared_by_many(characters, variances, factor)
+        far = _shared_by_many(characters, variances, factor, len(sums))
         rows = _rows_of(known, seen.rows, seen.atoms) if len(far) else None
         if rows is None:
             return cls.nothing(known, sums, seen.matrix.shape[0])
@@ -109,14 +109,15 @@ class Apart:
         return cls(fewer, sums[kept[rows]], ~np.isin(labels, np.concatenate(bad)), tilts, kept)
 
 
-def _shared_by_many(characters: Characters, variances: Floats, factor: Factor) -> Ints:
-    """Sums that many are in and of which each tells little of anybody; none where all are such."""
+def _shared_by_many(characters: Characters, variances: Floats, factor: Factor, count: int) -> Ints:
+    """Observations that many are in and of which each tells little of anybody; none where many are in
+    each of the sums, `count`."""
     seen = characters.observed
     pattern = scipy.sparse.csr_array(
         (np.ones(seen.rows.nnz), seen.rows.indices, seen.rows.indptr), seen.rows.shape
     )
     many = np.flatnonzero(pattern @ seen.sizes >= FEWEST)
-    if len(many) == seen.rows.shape[0]:
+    if len(many) == count:
         return many[:0]
     # what of each record's variance one sum explains alone: what is lost where it is left out
     told = seen.matrix.T @ factor.inverse[:, many]

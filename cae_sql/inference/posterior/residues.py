@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
+from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -62,13 +63,15 @@ REALS = 2**19, 2**20
 sums are easily made in which it hides what they leave modulo a small one."""
 GLIMPSE = 64
 """Columns in which a row is looked at first: more of them hide no less."""
-ORDERS, MOST_ELIMINATED = 4, 100_000
+ORDERS, MOST_ELIMINATED = 8, 40_000
 """Orders in which columns that are alike are gone through, and these times sums squared, beyond the first
 order. A combination of w people in columns of one person, n such columns and k sums, hides from one order
 with a probability of about 1 − (1 − k/n)^w."""
 MOST_ROUNDS = 8
 """How often rows that vanish modulo p are divided by it."""
 MOST_ENTRY = 2**40
+NONE = 1e-6
+"""Variance in units² that is none: who has so little comes last."""
 WIDE = 4_096
 """Width from which slacks are alike: ends of one sum share a search."""
 
@@ -86,7 +89,7 @@ def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[
     if not primes or not 0 < seen.matrix.shape[0] <= MOST_SUMS:
         return found
     room = seen.sizes * variances
-    room[seen.people :] = np.minimum(seen.high[seen.people :], WIDE).astype(np.float64) ** 2
+    room[seen.people :][seen.high[seen.people :] >= WIDE] = WIDE**2
     same = search(Sums.of(seen, room))
     for prime in primes:
         torsion = same.torsion(prime, _light(characters, prime, rows))
@@ -146,17 +149,28 @@ class Search:
         self._torsion: dict[tuple[int, bytes], bool] = {}
 
     def torsion(self, prime: int, light: Light) -> Flags | None:
-        """(q,) who is in a combination modulo a prime of few people; None where that cannot be told."""
+        """(q,) who is in a combination modulo a prime of few people, or hangs together with who is by others
+        of few people; None where that cannot be told."""
         if prime not in self._behind:
             self._behind[prime] = self._looked_for(prime)
         behind = self._behind[prime]
         if behind is None:
             return None
-        found = np.zeros(self._matrix.shape[1], dtype=np.bool_)
+        few, torsion = list[Ints](), list[bool]()
         for row in behind.rows:
             columns = np.flatnonzero(row)
-            if light(columns, row[columns].astype(np.int64)) and self._is_torsion(prime, behind, columns):
-                found[columns] = True
+            if light(columns, row[columns].astype(np.int64)):
+                few.append(columns)
+                torsion.append(self._is_torsion(prime, behind, columns))
+        found = np.zeros(self._matrix.shape[1], dtype=np.bool_)
+        if any(torsion):
+            root = np.arange(len(found))
+            for columns in few:
+                join(root, columns)
+            label = roots(root)
+            leading = [label[columns[0]] for columns, each in zip(few, torsion, strict=True) if each]
+            for columns in few:
+                found[columns] = label[columns[0]] in leading
         return found
 
     @cached_property
@@ -218,7 +232,7 @@ class Sums:
     @classmethod
     def of(cls, observed: Observations, room: Floats) -> Sums:
         """Of what was observed, and how much each column can hide, (q,)."""
-        rounded = -np.round(2 * np.log(room + 1.0))
+        rounded = np.where(room < NONE, 1.0, -np.round(2 * np.log(room + 1.0)))
         name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
         return cls(name, observed.matrix, rounded)
 
