@@ -215,7 +215,7 @@ class Search:
             others = np.setdiff1d(np.arange(self._matrix.shape[1]), columns)
             mine = eliminated(behind.matrix, others, prime)[0] < len(others)
             rational = eliminated(self._matrix, others, self._stand_in)[0] < len(others)
-            self._torsion[name] = np.count_nonzero(mine) < np.count_nonzero(rational)
+            self._torsion[name] = bool(mine.sum() < rational.sum())
         return self._torsion[name]
 
 
