@@ -23,9 +23,8 @@ what many sums that share one person tell together.
     noisy.py            ranges of statistics, as observations with noise in the same fit
     range_checks.py     ranges that this does not see: by priors, and by where a weighted sum lies
     carrying.py         which answers carry what is likely of one record
-    residues.py         combinations of sums in which few people are left modulo a small number
-    telling.py          what these make likely; overheard.py: of whom an insider shares them with
     heaps.py            sums that are no bell, by characteristic functions
+    residues.py         combinations of sums that leave few people modulo a small prime, by rank
     apart.py            small clusters without the sums that many share
     insiders.py         given the value of anybody else; in small systems counted
     pairs.py            the greatest risk over all pairs of a record and an insider

@@ -16,16 +16,15 @@ Source: `mathematics.md`, 10.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from itertools import pairwise
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.posterior.heaps import HIDDEN, Characters
+from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 Flags = NDArray[np.bool_]
@@ -38,28 +37,10 @@ FEWEST = 50
 SPREAD = 4.0
 """Variance of what others add to a sum, in units², from which it is a bell on whole numbers: what is left of
 other lobes is exp(−2π² · 4)."""
+HIDDEN = 3.0
+"""−log of a lobe, as part of the main one, that is none (`heaps.SMALL`)."""
 EXACT = 1e-3
 """To which a tilt over the domain is rounded, so that what was counted once can be used again."""
-
-
-class Fitted(Protocol):
-    """What is taken of a tilted model (`likely.Fit`). Shapes: k rows, q columns."""
-
-    @property
-    def observed(self) -> Observations:
-        """Its sums."""
-
-    @property
-    def point(self) -> Floats:
-        """(k,) λ."""
-
-    @property
-    def variances(self) -> Floats:
-        """(q,) of one record."""
-
-    @property
-    def factor(self) -> Factor:
-        """Of the sums' covariance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,86 +69,86 @@ class Apart:
         return cls(known, sums, everybody, np.zeros(known.count), np.ones(rows, dtype=np.bool_))
 
     @classmethod
-    def of(cls, known: Knowledge, sums: Ints, fit: Fitted, characters: Characters) -> Apart:
+    def of(
+        cls,
+        known: Knowledge,
+        sums: Ints,
+        characters: Characters,
+        variances: Floats,
+        factor: Factor,
+        point: Floats,
+    ) -> Apart:
         """Leave out what can be.
 
         Args:
             known: Boxes, extremes, and the matrix of the independent sums.
-            sums: (k,) their right-hand sides.
-            fit: Of the answered sums alone.
-            characters: Of the same.
+            sums: Their right-hand sides.
+            characters: Of the answered sums alone, as all that follows.
+            variances: (q,) of one record of each column.
+            factor: Of the sums' covariance.
+            point: (k,) λ.
         """
-        seen = fit.observed
-        plain, count = cls.nothing(known, sums, seen.matrix.shape[0]), seen.people
-        ones = scipy.sparse.csr_array(
-            (np.ones(seen.rows.nnz), seen.rows.indices, seen.rows.indptr), seen.rows.shape
-        )
-        many = np.flatnonzero(ones @ seen.sizes >= FEWEST)
-        if not len(many) or len(many) == len(sums):
-            return plain
-        # what of each record's variance one sum explains alone: what is lost where it is left out
-        told = seen.matrix.T @ fit.factor.inverse[:, many]
-        own = np.diag(fit.factor.inverse)[many]
-        alone = fit.variances[:, None] * told**2 / np.maximum(own, np.finfo(float).tiny)
-        far = many[(alone <= LITTLE).all(axis=0)]
-        if not len(far):
-            return plain
-        inverse = fit.factor.inverse
-        part = Factor.by(inverse[np.ix_(far, far)]).root @ (seen.matrix.T @ inverse[:, far]).T
-        together = fit.variances * np.einsum("ij,ij->j", part, part)
-        kept = np.ones(len(plain.rows), dtype=np.bool_)
-        kept[far] = False
-        rows = _rows_of(known, seen.rows, seen.atoms)
+        seen = characters.observed
+        far = _shared_by_many(characters, variances, factor, len(sums))
+        rows = _rows_of(known, seen.rows, seen.atoms) if len(far) else None
         if rows is None:
-            return plain
-        some = kept[rows]
-        fewer = replace(known, matrix=known.matrix[some])
+            return cls.nothing(known, sums, seen.matrix.shape[0])
+        kept = np.ones(seen.matrix.shape[0], dtype=np.bool_)
+        kept[far] = False
+        fewer = replace(known, matrix=known.matrix[kept[rows]])
         labels = fewer.components
-        own_tilts = seen.matrix[far].T @ fit.point[far]
-        tilts, little = np.zeros(known.count), np.zeros(known.count, dtype=np.bool_)
-        tilts[seen.atoms], little[seen.atoms] = own_tilts[:count], together[:count] <= LITTLE
-        top = float(max(int(known.high.max()), 1))
+        part = Factor.by(factor.inverse[np.ix_(far, far)]).root @ (seen.matrix.T @ factor.inverse[:, far]).T
+        leverage = variances * np.einsum("ij,ij->j", part, part)
+        told = seen.atoms[leverage[: seen.people] > LITTLE]
+        others = np.setdiff1d(np.arange(known.count), seen.atoms)
+        bad = [labels[told], labels[others]]
+        bad += [_crowding(characters, variances, row, labels[seen.atoms]) for row in far.tolist()]
+        tilts, top = np.zeros(known.count), float(max(int(known.high.max()), 1))
+        tilts[seen.atoms] = (seen.matrix[far].T @ point[far])[: seen.people]
         tilts = np.rint(tilts * top / EXACT) * EXACT / top
-        bad = np.unique(labels[np.flatnonzero(~little)]) if not little.all() else labels[:0]
-        atoms = ~np.isin(labels, bad)
-        own_label = labels[seen.atoms]
-        for row in far.tolist():
-            columns = seen.rows.indices[seen.rows.indptr[row] : seen.rows.indptr[row + 1]]
-            mine = columns[columns < count]
-            atoms &= ~np.isin(labels, _crowding(own_label[mine], mine, seen.sizes, fit.variances, characters))
-        return cls(fewer, sums[some], atoms, tilts, kept)
+        return cls(fewer, sums[kept[rows]], ~np.isin(labels, np.concatenate(bad)), tilts, kept)
 
 
-def _crowding(labels: Ints, columns: Ints, sizes: Ints, variances: Floats, characters: Characters) -> Ints:
-    """Clusters without which a sum is no bell."""
-    spread = sizes[columns] * variances[columns]
-    hides = sizes[columns] * np.minimum(characters.least[columns], HIDDEN)
-    count = int(labels.max()) + 1
-    left_spread = spread.sum() - np.bincount(labels, spread, count)
-    left_hides = hides.sum() - np.bincount(labels, hides, count)
-    found: Ints = np.unique(labels[(left_spread < SPREAD)[labels] | (left_hides < HIDDEN)[labels]])
+def _shared_by_many(characters: Characters, variances: Floats, factor: Factor, count: int) -> Ints:
+    """Observations that many are in and of which each tells little of anybody; none where many are in
+    each of the sums, `count`."""
+    seen = characters.observed
+    pattern = scipy.sparse.csr_array(
+        (np.ones(seen.rows.nnz), seen.rows.indices, seen.rows.indptr), seen.rows.shape
+    )
+    many = np.flatnonzero(pattern @ seen.sizes >= FEWEST)
+    if len(many) == count:
+        return many[:0]
+    # what of each record's variance one sum explains alone: what is lost where it is left out
+    told = seen.matrix.T @ factor.inverse[:, many]
+    own = np.diag(factor.inverse)[many]
+    alone = variances[:, None] * told**2 / np.maximum(own, np.finfo(float).tiny)
+    found: Ints = many[(alone <= LITTLE).all(axis=0)]
+    return found
+
+
+def _crowding(characters: Characters, variances: Floats, row: int, labels: Ints) -> Ints:
+    """Clusters, by label of each of somebody's columns, without which a sum is no bell."""
+    seen = characters.observed
+    columns = seen.rows.indices[seen.rows.indptr[row] : seen.rows.indptr[row + 1]]
+    columns = columns[columns < seen.people]
+    labels, sizes = labels[columns], seen.sizes[columns]
+    spread, hides = sizes * variances[columns], sizes * np.minimum(characters.least[columns], HIDDEN)
+    left_spread, left_hides = (each.sum() - np.bincount(labels, each)[labels] for each in (spread, hides))
+    found: Ints = np.unique(labels[(left_spread < SPREAD) | (left_hides < HIDDEN)])
     return found
 
 
 def _rows_of(known: Knowledge, rows: scipy.sparse.csr_array, atoms: Ints) -> Ints | None:
-    """(k,) by which observation each sum is said; None where one is by none."""
-    names = dict[tuple[bytes, bytes], int]()
-    for row in range(rows.shape[0]):
-        part = slice(rows.indptr[row], rows.indptr[row + 1])
-        some = rows.indices[part] < len(atoms)
-        order = np.argsort(rows.indices[part][some])
-        name = (
-            atoms[rows.indices[part][some][order]].tobytes(),
-            rows.data[part][some][order].astype(float).tobytes(),
-        )
-        names[name] = row
-    real = np.zeros(known.count, dtype=np.bool_)
-    real[atoms] = True
-    found = np.empty(len(known.matrix), dtype=np.int64)
-    for place, row in enumerate(known.matrix):
-        columns = np.flatnonzero((row != 0) & real)
-        at = names.get((columns.astype(atoms.dtype).tobytes(), row[columns].astype(float).tobytes()))
-        if at is None:
-            return None
-        found[place] = at
-    return found
+    """By which observation each sum is said; None where one is by none."""
+    of_name = {name: row for row, name in enumerate(_names(rows[:, : len(atoms)]))}
+    found = [of_name.get(name) for name in _names(scipy.sparse.csr_array(known.matrix[:, atoms]))]
+    return None if None in found else np.array(found, dtype=np.int64)
+
+
+def _names(rows: scipy.sparse.csr_array) -> list[tuple[bytes, bytes]]:
+    """Equal for rows that are equal."""
+    rows.sort_indices()
+    columns, data = rows.indices.astype(np.int64), rows.data.astype(np.float64)
+    ends = rows.indptr.tolist()
+    return [(columns[a:b].tobytes(), data[a:b].tobytes()) for a, b in pairwise(ends)]

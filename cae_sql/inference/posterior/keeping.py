@@ -38,7 +38,6 @@ from cae_sql.inference.posterior.members import (
     Baselines,
     held,
 )
-from cae_sql.inference.posterior.overheard import risk_overheard
 from cae_sql.inference.posterior.pairs import risks_with_insider
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
@@ -153,14 +152,14 @@ class LikelyQuestion(Question):
         super().__init__(queries)
         self._past, self._standard = past, past.standard
         self.smooth = all(query.kind == "sum" for query in queries)
-        """Leverage hardly hangs on sums: those between two that keep a limit keep it. Residues do: once a
-        hypothetical answer has been judged whose residues tell of somebody, it is False. Extremes do, too:
+        """Leverage hardly hangs on sums: those between two that keep a limit keep it. Where sums are no bell
+        what is known does: once such a hypothetical answer has been judged, it is False. Extremes do, too:
         who attains a rare one stands out, whatever lesser and greater ones would leave."""
 
     def _found(self, values: tuple[int, ...], allowance: Allowance, keep: bool) -> ModelJudgement:
         likely = self._asked.given(values, allowance)
         found = self._judge(likely, allowance)
-        if keep and len(likely.telling.columns):
+        if keep and likely.heaped.any():
             self.smooth = False
         return found
 
@@ -226,7 +225,7 @@ class LikelyQuestion(Question):
     def _each(self, likely: Likely, atoms: Ints, measure: Measure, enough: float) -> Floats:
         """(r,) how bad each of some atoms is, or with insiders a bound where it keeps the limit.
 
-        What is counted, or mixed, or cut to pieces by residues, is no bell q. Where p ≥ c q, p is a mixture
+        What is counted, or mixed, is no bell q. Where p ≥ c q, p is a mixture
         of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
         """
         rows, base = likely.rows_of(atoms), measure.baselines.of(likely)[atoms]
@@ -251,8 +250,7 @@ class LikelyQuestion(Question):
         worst = float(each.max())
         if not worst <= enough:
             self._leave_open(likely, np.flatnonzero(~(each <= enough)))
-            return worst
-        return float(np.maximum(worst, risk_overheard(likely, ends, measure)))
+        return worst
 
 
 def _keeps(limit: Limit, worst: Sequence[float]) -> bool:

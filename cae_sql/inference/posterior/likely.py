@@ -3,8 +3,8 @@ by a public prior).
 
 - Small components, and single sums, are *counted*: exact (`components`).
 - Elsewhere a record's tilted distribution is narrowed by its leverage (`fit`, `bell`), answered extremes are
-  taken as a mixture over who attains them (`attained`), and where sums leave few people modulo a small
-  number their residue counts too (`telling`).
+  taken as a mixture over who attains them (`attained`). Whom it does not know, since sums are no bell
+  (`heaps`) or leave few people modulo a small number (`residues`), is counted, or not relied upon.
 
 Which of the two a record got is said (`Likelihood.counted`). Everything is by atoms: records that no answer
 tells apart are equally likely to have any value. `Asked` is the same after hypothetical answers.
@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
@@ -41,7 +40,7 @@ from cae_sql.inference.posterior.fit import Bordered, Fit, Start
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations
-from cae_sql.inference.posterior.telling import Telling, weighed
+from cae_sql.inference.posterior.residues import left_by_residues
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.inference.ways import ALL, Ways
@@ -86,8 +85,8 @@ class Likelihood:
     reliable: Flags
     """(p,) whether a row is counted, or enough tables are left for the formula.
 
-    Where few are, values may be impossible that it gives something to. Nor is it where more residues hang
-    together than are put together, or where it does not reckon with what attained extremes add.
+    Where few are, values may be impossible that it gives something to. Nor is it where sums are no bell, or
+    where it does not reckon with what attained extremes add.
     """
 
 
@@ -129,12 +128,12 @@ class Likely:
 
     @cached_property
     def straight(self) -> Likely:
-        """The same by a formula that leaves skewness out; what is counted, or told by residues, is as here.
+        """The same by a formula that leaves skewness out; what is counted is as here.
 
         Nearer to what is exact is the one with it. Which of the two is too low hangs on the system.
         """
         found = replace(self, fitted=replace(self.fit, skewed=False, worked_out=self.fit.leverage))
-        shared = ("exact", "telling", "_doubtful", "apart", "heaped")
+        shared = ("exact", "_doubtful", "apart", "heaped")
         vars(found).update({name: getattr(self, name) for name in shared})
         return found
 
@@ -215,33 +214,6 @@ class Likely:
         bell = slope * away - 0.5 * kappa * away**2 - most
         return fit.ends.doubtful(fit.ends.chances(theta, self.tilt.moments(low, high)(theta), bell))
 
-    @cached_property
-    def telling(self) -> Telling:
-        """What residues of the sums tell, besides the formula."""
-        fit = self.fit.sums_alone  # what is observed with noise has no residue
-        seen, own = fit.observed, self.fit.leverage[: len(fit.theta)]
-
-        def rows(columns: Ints) -> Floats:
-            return self.formula_of(seen.atoms[columns])
-
-        if not self.ways.residues_benchmark_only:
-            return Telling(self.tilt.windows, seen, [], np.zeros(0, dtype=np.int64))
-        return Telling.of(seen, fit.theta, fit.variances, own, rows, self.tilt.windows, fit.before)
-
-    def narrowed_of(self, atoms: Ints) -> Floats:
-        """(r, w) of some atoms the formula, or what residues make of it where that leaves fewer bits.
-
-        Others are taken for independent where residues are weighed, which may blur what the formula knows.
-        """
-        rows, seen = self.formula_of(atoms), self.fit.observed
-        told_of = self.telling.columns
-        for place in np.flatnonzero(np.isin(atoms, seen.atoms[told_of])).tolist():
-            column = int(np.searchsorted(seen.atoms, atoms[place]))
-            told = weighed(rows[[place]], self.telling.weights(column))[0]
-            if scipy.special.entr(told).sum() < scipy.special.entr(rows[place]).sum():
-                rows[place] = told
-        return rows
-
     # --- where the formula is relied upon
 
     @cached_property
@@ -283,10 +255,9 @@ class Likely:
 
     @cached_property
     def tangled(self) -> Flags:
-        """(p,) of whom the formula does not know what is said: more residues are about them than can be put
-        together, sums that they are in are no bell, or what attained extremes add to them was not found."""
+        """(p,) of whom the formula does not know what is said: sums that they are in are no bell, or what
+        attained extremes add to them was not found."""
         found = self.heaped.copy()
-        found[self.fit.observed.atoms[self.telling.open]] = True
         if not self.fit.whole:
             labels = self.known.components
             told = np.concatenate([each.atoms for each in self.known.extremes])
@@ -301,9 +272,16 @@ class Likely:
 
     @cached_property
     def heaped(self) -> Flags:
-        """(p,) who is in sums, or differences of two, that are no bell: counted, or not told."""
+        """(p,) who is in sums, differences of two, or combinations modulo a prime, that are no bell: counted,
+        or not told."""
         fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
-        found[fit.observed.atoms] = in_heaps(self.characters, fit.variances)[: fit.observed.people]
+        seen, marked = fit.observed, in_heaps(self.characters, fit.variances)
+        if self.ways.residues_benchmark_only:
+            before = fit.variances if fit.before is None else fit.before
+            marked |= left_by_residues(
+                self.characters, before, lambda columns: self.formula_of(seen.atoms[columns])
+            )
+        found[seen.atoms] = marked[: seen.people]
         return found
 
     @cached_property
@@ -312,7 +290,7 @@ class Likely:
         fit = self.fit.sums_alone
         if self.known.observed or not len(self.sums):
             return Apart.nothing(self.known, self.sums, fit.observed.matrix.shape[0])
-        return Apart.of(self.known, self.sums, fit, self.characters)
+        return Apart.of(self.known, self.sums, self.characters, fit.variances, fit.factor, fit.point)
 
     # --- what is counted
 
@@ -436,14 +414,13 @@ class Likely:
         """(r, w) the posterior of one record of each of some atoms."""
         exact, counted = self.exact[0][atoms], self.exact[1][atoms]
         if not counted.all():
-            exact[~counted] = self.narrowed_of(atoms[~counted])
+            exact[~counted] = self.formula_of(atoms[~counted])
         return exact
 
     @cached_property
     def plain(self) -> Flags:
-        """(p,) whose row is the formula's, with no extreme mixed in and no residue."""
+        """(p,) whose row is the formula's, with no extreme mixed in."""
         found: Flags = ~self.exact[1]
-        found[self.fit.observed.atoms[self.telling.columns]] = False
         for _, able in self._doubtful:
             found[self.fit.observed.atoms[able]] = False
         return found

@@ -16,6 +16,7 @@ Source: `mathematics.md`, 7 and 8.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 import scipy
@@ -62,10 +63,18 @@ class Observations:
         found: Ints = np.unique(roots(root), return_inverse=True)[1].astype(np.int64)
         return found
 
+    @cached_property
+    def name(self) -> bytes:
+        """Equal for equal matrices."""
+        found = blake2b(digest_size=20)
+        for part in (self.matrix.indptr, self.matrix.indices, self.matrix.data):
+            found.update(b"%d " % len(part) + np.ascontiguousarray(part).tobytes())
+        return found.digest()
+
     def with_sums(self, sums: Ints) -> Observations:
         """With other right-hand sides; what hangs on the matrix alone is not worked out anew."""
         found = replace(self, sums=sums)
-        vars(found).update(rows=self.rows, components=self.components)
+        vars(found).update(rows=self.rows, components=self.components, name=self.name)
         return found
 
     def with_rows(self, some: Flags) -> Observations:
