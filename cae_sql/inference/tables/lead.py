@@ -211,7 +211,7 @@ def led(
 def _led(
     totals: Ints, sizes: Ints, least: Ints, most: Ints, alike: Alike, goals: _Goals, seed: int, mixing: int
 ) -> bool:
-    """An exchange is kept where the ranges together are missed by less than before; at first, by no more."""
+    """An exchange is kept where the ranges together are missed by no more than before."""
     np.random.seed(seed)
     count, parts = goals.weights.shape
     now = np.zeros((count, 2))
@@ -244,7 +244,7 @@ def _led(
         if other >= 0:
             _add(after, other, by, totals, sizes, goals)
         then = _missed(after, goals)
-        if then < missed or (step < mixing and then <= missed):
+        if then <= missed:  # tables that drift differ more, as hypothetical answers should
             missed = then
             now[:] = after
             totals[one] -= way * by
