@@ -9,6 +9,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -16,6 +17,7 @@ import cae_sql.compiled as compiled_module
 from cae_sql import warming
 from cae_sql.compiled import Compiled
 from cae_sql.inference import allowance
+from cae_sql.inference.tables.kept_moves import NO_MOVES
 
 
 def python(code: str, cache: Path | None = None, cwd: Path | None = None) -> str:
@@ -32,18 +34,26 @@ def python(code: str, cache: Path | None = None, cwd: Path | None = None) -> str
 
 
 def test_what_is_listed_is_a_kernel_with_so_many_arguments() -> None:
-    found, sigutils = warming.listed(), compiled_module.numba_without_file().core.sigutils
+    found = warming.listed()
     assert len(found) > 20
     for module, name, *signatures in found:
         kernel = getattr(import_module(module), name)
         assert isinstance(kernel, Compiled)
         for signature in signatures:
-            types, _ = sigutils.normalize_signature(f"({signature},)")
+            types = warming.types_of(module, signature)
             assert len(types) == kernel.py_func.__code__.co_argcount, (module, name)
 
 
+def test_a_named_tuple_in_a_signature_is_the_type_that_a_call_has() -> None:
+    text = "int64, Moves(int32[::1], int64[::1], int32[::1], int32[::1]), int8[:,::1]"
+    found = warming.types_of("cae_sql.inference.tables.kept_moves", text)
+    numba = compiled_module.numba_without_file()
+    assert [numba.typeof(each) for each in (1, NO_MOVES, np.zeros((1, 1), np.int8))] == list(found)
+
+
 def test_small_tables_need_fewer_kernels_than_large_ones() -> None:
-    assert len(warming.listed(150)) < len(warming.listed(1_000_000)) <= len(warming.listed())
+    small, large, every = (sum(map(len, warming.listed(n))) for n in (150, 1_000_000, None))
+    assert small < large <= every
 
 
 def test_a_module_with_kernels_is_imported_without_the_compiler() -> None:
@@ -95,7 +105,7 @@ def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -
 
 TWO = [
     ("cae_sql.inference.facts.rank", "join", "int64[::1], int64[::1]"),
-    ("cae_sql.inference.search.walks", "shortest", "uint64[:,:,:,::1], int64, int64[:,::1]"),
+    ("cae_sql.inference.search.walks", "walk", ", ".join(["int64[::1]"] * 7 + ["int64"] * 2)),
 ]
 LISTED = (
     "from cae_sql import warming\n"
@@ -119,12 +129,12 @@ def test_what_first_decisions_need_is_waited_for_and_the_rest_is_compiled_beside
         "from cae_sql.compiled import coming\n"
         "assert coming[two[0][:2]].is_set()\n"
         "from cae_sql.inference.facts.rank import join\n"
-        "from cae_sql.inference.search.walks import shortest\n"
+        "from cae_sql.inference.search.walks import walk\n"
         "import numpy as np\n"
         "join(np.arange(3), np.arange(2))\n"
-        "shortest(np.zeros((1, 1, 1, 1), np.uint64), 0, np.zeros((1, 1), np.int64))\n"
+        "walk(*np.zeros((7, 1), np.int64), 0, 0)\n"
         "assert coming[two[1][:2]].is_set()\n"
-        "print([sum(each.dispatcher.stats.cache_misses.values()) for each in (join, shortest)])\n"
+        "print([sum(each.dispatcher.stats.cache_misses.values()) for each in (join, walk)])\n"
         "[beside] = warming._beside\n"
         "warming.warm(whole=True)\n"
         "print(beside._marks)\n"
@@ -231,9 +241,8 @@ def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
     names = {each[:2] for each in warming.listed(200)}
     for module, name in (
         ("cae_sql.inference.search.unimodular", "_settle"),
-        ("cae_sql.inference.search.unimodular", "_has_signs"),
         ("cae_sql.inference.posterior.residues", "_eliminate"),
-        ("cae_sql.inference.tables.kept_moves", "_copy"),
+        ("cae_sql.inference.tables.kept_moves", "_kept_by"),
     ):
         assert (module, name) in names
 
