@@ -20,7 +20,7 @@ from cae_sql.inference.facts import basis, rank
 from cae_sql.inference.intervals import interior, presolve
 from cae_sql.inference.posterior import residues
 from cae_sql.inference.search import unimodular
-from cae_sql.inference.tables import columns, kept_moves, moves, shared_moves, short_moves
+from cae_sql.inference.tables import columns, kept_moves, shared_moves, short_moves
 from cae_sql.inference.tables.margins import Toll
 from tests.quick import rounds
 
@@ -75,10 +75,9 @@ def kept(draw: Generator, atoms: int) -> kept_moves.Moves:
 
 
 def collected(draw: Generator) -> Call:
-    size, many, theirs, free = helped(draw)
-    way = np.zeros((3, size + many), np.int64)
+    size, _, theirs, free = helped(draw)
     looked, load = np.zeros(1, np.int64), np.zeros_like(free)
-    return signs(draw, 3, size), theirs, free, int(draw.integers(1, 30)), 40, load, way, looked
+    return signs(draw, 3, size), theirs, free, int(draw.integers(1, 30)), 40, load, looked
 
 
 def mended(draw: Generator) -> Call:
@@ -153,17 +152,6 @@ def eliminated(draw: Generator) -> Call:
     entries = signs(draw, 1, k, p + 1, there=0.5)
     room = draw.integers(0, 9, p) / 3.0
     return entries, np.ones(k, np.bool_), room, np.full(k, -1)
-
-
-def ranged(draw: Generator) -> Call:
-    atoms, k = 12, 4
-    basic, free = draw.permutation(atoms)[:k], np.ones(atoms, np.bool_)
-    free[basic] = False
-    starts, rows, _ = sparse(draw, atoms, k, np.int64)
-    entries = draw.choice([-2, -1, 1, 2], len(rows))
-    empty = np.zeros(atoms, np.int64)
-    up, down = counts(draw, 9, atoms), counts(draw, 9, atoms)
-    return basic, free, starts, rows, entries, up, down, empty, empty.copy()
 
 
 def narrowed(draw: Generator) -> Call:
@@ -262,7 +250,6 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     interior.list_entries: entered,
     kept_moves._kept_by: kept_by,
     kept_moves._over_parts: over_parts,
-    moves.ranges: ranged,
     presolve.narrow: narrowed,
     rank.join: joined,
     rank.roots: lambda draw: joined(draw)[:1],

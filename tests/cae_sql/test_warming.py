@@ -210,7 +210,6 @@ def test_where_no_process_can_be_started_kernels_are_compiled_here(
     [
         ("cae_sql.inference.certify.pooled_payments", "_pay"),
         ("cae_sql.inference.search.unimodular", "_settle"),
-        ("cae_sql.inference.tables.moves", "push"),
         ("cae_sql.inference.tables.kept_moves", "_over_parts"),
         ("cae_sql.measure.lanes", "areas"),
     ],

@@ -160,11 +160,6 @@ class Question:
         return self._search
 
     @property
-    def left_open(self) -> Ints:
-        """Atoms of which the last look left somebody open."""
-        return np.unique(self.question_tables.parents[self.evidence.open_parts])
-
-    @property
     def open(self) -> list[int]:
         """Because of which queries the last look left somebody open, as far as it says so."""
         return self.overlap.about(self.evidence.open_parts)
@@ -359,7 +354,7 @@ class Question:
     def look(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool
     ) -> Judgement | None:
-        """As `judge_around_table`, around the roomy table alone; `left_open` says whom that leaves open."""
+        """As `judge_around_table`, around the roomy table alone."""
         self.evidence.open_parts = np.zeros(0, dtype=np.int64)
         if not self.question_tables.usable:
             return None

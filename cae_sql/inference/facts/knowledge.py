@@ -218,19 +218,6 @@ class Knowledge:
         return found
 
     @cached_property
-    def attainable(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Which extremes an atom's records attain at their upper, and at their lower bound: sparse rows."""
-        found: list[Ints] = []
-        for top in (True, False):
-            atoms = [self.able_atoms[e] if e.top == top else np.zeros(0, np.int64) for e in self.extremes]
-            numbers = np.repeat(np.arange(len(atoms)), [len(each) for each in atoms])
-            places = np.concatenate([*atoms, np.zeros(0, np.int64)])
-            order = np.argsort(places, kind="stable")
-            starts = np.concatenate([[0], np.cumsum(np.bincount(places, minlength=self.count))])
-            found += [starts, numbers[order].astype(np.int64)]
-        return found[0], found[1], found[2], found[3]
-
-    @cached_property
     def hardest_first(self) -> list[Extreme]:
         """The extremes, those that few atoms can attain first."""
         return sorted(self.extremes, key=lambda extreme: len(self.able_atoms[extreme]))

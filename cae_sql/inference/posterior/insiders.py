@@ -97,15 +97,6 @@ def given(fit: Fit, column: int, by: Ints, values: Floats | Ints) -> Given:
     return Given(h + gain, variance * told * part * (values - fit.means[by]))
 
 
-def greatest_given(fit: Fit, column: int, values: Floats) -> Given:
-    """(1,) the greatest h' and the greatest |δ| over all insiders and values, skewness in them."""
-    people = np.arange(fit.observed.people)
-    others = people[(people != column) | (fit.observed.sizes[column] > 1)]
-    told = given(fit, column, others[:, None], values[others])
-    most = told.leverage.max(initial=fit.leverage[column]), np.abs(told.shift).max(initial=0.0)
-    return Given(np.array([most[0]]), np.array([most[1] + abs(fit.shift[column])]))
-
-
 def both(fit: Fit, columns: Ints, told: Given) -> Given:
     """(2 r,) what insiders make of records of some columns, (r,) each, without skewness and then with it."""
     turned = fit.slope[columns] * fit.variances[columns] * (1.0 - told.leverage)

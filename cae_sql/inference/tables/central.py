@@ -32,8 +32,6 @@ ROUNDS = 60
 """How often a table is mended."""
 MOVES = 400
 """From one answer to another, at most."""
-WRITTEN = 64
-"""Of which so many are written down."""
 ENOUGH = 8
 """Whole domains that helpers of one sum shall be able to move together."""
 NEWTON_STEPS = 20
@@ -96,36 +94,24 @@ class Central:
         rank, exchange = self.question_tables.roomy_table.rank, self.question_tables.exchange
         down, up = start - self.bounds.least, self.bounds.most - start
         least, most = start.copy(), start.copy()
-        ways, written = list[Ints](), len(answers) == 1
         for number, (low, high) in enumerate(answers):
             now, column = exchange.value(number, start), payers.inverse[:, rank + number]
             loads = np.zeros((2, 2, len(payers.parts)), dtype=np.int64)
             for turn, target in enumerate((high - now, now - low)):
-                way = np.zeros((WRITTEN if written else 0, len(payers.parts)), dtype=np.int64)
-                if target > 0:
-                    # half of all rooms are left for the records' own moves
-                    free = np.array([down[payers.parts] >> 1, up[payers.parts] >> 1])
-                    free -= np.array([(start - least)[payers.parts], (most - start)[payers.parts]])
-                    looked = np.zeros(1, dtype=np.int64)
-                    lost = np.rint(column if turn else -column).astype(np.int64)
-                    went, moves = collected(
-                        lost, payers.theirs, np.maximum(free, 0), target, MOVES, loads[turn], way, looked
-                    )
-                    in_time = self.allowance.spend(int(looked[0]) * payers.theirs.shape[1] / ENTRIES)
-                    if went < target or not in_time:
-                        return None
-                    written = written and moves <= len(way)
-                    ways.append(way[:moves])
-                else:
-                    ways.append(way[:0])
+                if target <= 0:
+                    continue
+                # half of all rooms are left for the records' own moves
+                free = np.array([down[payers.parts] >> 1, up[payers.parts] >> 1])
+                free -= np.array([(start - least)[payers.parts], (most - start)[payers.parts]])
+                looked = np.zeros(1, dtype=np.int64)
+                lost = np.rint(column if turn else -column).astype(np.int64)
+                went = collected(lost, payers.theirs, np.maximum(free, 0), target, MOVES, loads[turn], looked)
+                in_time = self.allowance.spend(int(looked[0]) * payers.theirs.shape[1] / ENTRIES)
+                if went < target or not in_time:
+                    return None
             least[payers.parts] -= loads[:, 0].max(axis=0)
             most[payers.parts] += loads[:, 1].max(axis=0)
-        if not written:
-            return Tables(least, most)
-        up_to, down_to = ways
-        along = np.repeat(start[None], len(down_to) + 1 + len(up_to), axis=0)
-        along[:, payers.parts] += np.concatenate([down_to[::-1], np.zeros_like(way[:1]), up_to])
-        return Tables(least, most, along)
+        return Tables(least, most)
 
     def _payers(self, totals: Ints) -> _Payers | None:
         """Who can pay around a table: a basis of the roomiest, and helpers."""

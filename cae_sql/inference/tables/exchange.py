@@ -27,9 +27,6 @@ class Tables:
     """(p',) least total of each part."""
     most: Ints
     """(p',) greatest total."""
-    way: Ints | None = None
-    """(b, p') some of those tables, from the one for the least answer to the one for the greatest: all others
-    lie on the straight lines from each to the next. None: nothing is known of where they are."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.moves import Mask
 
 UNIFORM = np.zeros(0)
 """No prior: all worlds are alike."""
@@ -125,8 +124,9 @@ def along(
 
 @compiled()
 def spread(
-    order: Ints, firsts: Ints, low: Ints, high: Ints, values: Ints, pinned: Mask, shift: Ints, seed: int
-) -> bool:
+    order: Ints, firsts: Ints, low: Ints, high: Ints, values: Ints, pinned: NDArray[np.bool_], shift: Ints,
+    seed: int,
+) -> bool:  # fmt: skip
     """Give changed totals to the records of their atoms, evenly as far as boxes allow, in random order.
 
     Returns:
@@ -153,39 +153,3 @@ def spread(
             if left == before:
                 return False
     return True
-
-
-@compiled()
-def pick(atom: int, order: Ints, firsts: Ints) -> int:
-    """A random record of an atom."""
-    return int(order[firsts[atom] + np.random.randint(0, firsts[atom + 1] - firsts[atom])])
-
-
-@compiled()
-def change(
-    record: int,
-    by: int,
-    atom: int,
-    values: Ints,
-    low: Ints,
-    high: Ints,
-    top_starts: Ints,
-    tops: Ints,
-    bottom_starts: Ints,
-    bottoms: Ints,
-    attainers: Ints,
-    missing: Ints,
-) -> None:
-    """Change one record's value, and count who attains each extreme, and those (1,) that nobody does."""
-    for step_of in (0, 1):
-        sign = -1 if step_of == 0 else 1
-        if values[record] == high[atom]:
-            for place in range(top_starts[atom], top_starts[atom + 1]):
-                attainers[tops[place]] += sign
-                missing[0] -= sign * (attainers[tops[place]] == (sign + 1) // 2)
-        if values[record] == low[atom]:
-            for place in range(bottom_starts[atom], bottom_starts[atom + 1]):
-                attainers[bottoms[place]] += sign
-                missing[0] -= sign * (attainers[bottoms[place]] == (sign + 1) // 2)
-        if step_of == 0:
-            values[record] += by

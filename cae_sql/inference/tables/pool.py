@@ -389,20 +389,3 @@ def with_totals(known: Knowledge, totals: Ints, near: Ints, seed: int) -> Ints |
     """(n,) a world with these totals (p,), near to another table; None where nobody attains an extreme."""
     values, pins = near.copy(), choose_witnesses(known, totals, seed=seed)
     return values if pins is not None and settled(values, known, totals, pins, seed) else None
-
-
-def attainers(known: Knowledge, values: Ints) -> Ints:
-    """(extremes,) how many records attain each extreme in a world (n,)."""
-    labels = known.atoms.labels
-    counts = [int((values[np.isin(labels, each.atoms)] == each.value).sum()) for each in known.extremes]
-    return np.array(counts, dtype=np.int64)
-
-
-def in_time(allowance: Allowance) -> None:
-    """Go on only while an allowance lasts.
-
-    Raises:
-        OutOfTime: it has passed.
-    """
-    if allowance.over:
-        raise OutOfTime("no world was found in the time allowed")

@@ -388,13 +388,12 @@ def _written(payers: Payers, count: int, made: Made) -> int:
 
 @compiled(exact=True)
 def collected(
-    column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, way: Ints, looked: Ints
-) -> tuple[int, int]:
-    """How far a change goes, by moves out of shared rooms, and by how many of these.
+    column: Ints, theirs: Columns, free: Ints, target: int, most: int, load: Ints, looked: Ints
+) -> int:
+    """How far a change goes, by moves out of shared rooms.
 
     `column` (k,) is what the basic parts lose for a unit of it, `free` (2, k + h) what each who pays may lose
-    and gain: it is changed, and what they lose and gain added to `load`. `way` (w, k + h) becomes what each
-    has gained after each of the first w moves.
+    and gain: it is changed, and what they lose and gain added to `load`.
     """
     size, many = theirs.shape
     payers, asked = _payers(np.arange(size + many), theirs, looked), _around(free)
@@ -403,12 +402,7 @@ def collected(
     nothing = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
     total, _ = _spend(payers, asked, nothing, column, as_int64(0), as_int64(0), target, most, made)
     load += asked.load
-    for m in range(min(len(way), made.number[0])):
-        if m > 0:
-            way[m] = way[m - 1]
-        for e in range(made.starts[m], made.starts[m + 1]):
-            way[m, made.parts[e]] += made.steps[m] * made.by[e]
-    return total, made.number[0]
+    return int(total)
 
 
 @compiled(exact=True)

@@ -59,20 +59,6 @@ def test_a_table_in_the_middle_gives_every_answer_and_one_lies_between_for_each_
             assert (tables.least >= bounds.least).all()
             assert (tables.most <= bounds.most).all()
             assert all(has_table(question_tables, tables, truth + by) for by in range(-6, 10))
-            # and those that are written down lead there by whole steps, one for each answer
-            assert tables.way is not None
-            first, answer = tables.way[0], truth - 6
-            for row in tables.way[1:]:
-                steps = int(question_tables.rows[0].astype(np.int64) @ (row - first))
-                assert steps > 0
-                assert not ((row - first) % steps).any()
-                for _ in range(steps):
-                    first, answer = first + (row - first) // steps, answer + 1
-                    steps -= 1
-                    assert question_tables.holds(first, table, bounds, [answer])
-                    assert (tables.least <= first).all()
-                    assert (first <= tables.most).all()
-            assert answer == truth + 9
     assert found > rounds(30)
     assert ways > rounds(15)
 

@@ -1,0 +1,89 @@
+"""The inference engine stays small: lines by room, files, and how long a function or its arguments are.
+
+A room that has to grow says why beside its number.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
+
+LINES: Mapping[str, int] = {
+    "core": 1_700,
+    "facts": 2_700,
+    "tables": 6_500,
+    "certify": 3_300,
+    "search": 1_700,
+    "posterior": 8_200,
+    "intervals": 2_100,
+    "lookback": 1_400,
+}
+"""At most so many lines a room, comments and docstrings included; core are the files beside the rooms."""
+FILES = 130
+"""In all of them."""
+LONGEST = 50
+"""Lines of a function that is not compiled, from its name on."""
+MOST_ARGUMENTS = 8
+"""Of a function that is not compiled; kernels take named tuples of arrays where they would need many more."""
+
+
+def room_of(path: Path) -> str:
+    """The folder of a file, or the core."""
+    parts = path.relative_to(ENGINE).parts
+    return parts[0] if len(parts) > 1 else "core"
+
+
+def sources() -> list[Path]:
+    """Every file of the engine."""
+    return sorted(ENGINE.rglob("*.py"))
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef]:
+    """Those of a file that numba does not compile."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef) and "compiled" not in map(_name, node.decorator_list):
+            yield node
+
+
+def _name(decorator: ast.expr) -> str:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return called.id if isinstance(called, ast.Name) else ""
+
+
+def arguments(function: ast.FunctionDef) -> int:
+    """How many a function takes, but for the instance or the class."""
+    given = function.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+@pytest.mark.parametrize("room", LINES)
+def test_a_room_keeps_its_budget_of_lines(room: str) -> None:
+    found = {
+        path.name: len(path.read_text(encoding="utf-8").splitlines())
+        for path in sources()
+        if room_of(path) == room
+    }
+    assert found, f"no file of {room}"
+    assert sum(found.values()) <= LINES[room], f"{room} has {sum(found.values())} lines: {found}"
+
+
+def test_every_file_is_in_a_room_with_a_budget() -> None:
+    assert {room_of(path) for path in sources()} == set(LINES)
+    assert len([path for path in sources() if path.name != "__init__.py"]) <= FILES
+
+
+def test_no_function_is_longer_than_a_page_or_takes_more_than_it_can_name() -> None:
+    found = [
+        f"{path.relative_to(ENGINE)}: {each.name}, {lines} lines, {arguments(each)} arguments"
+        for path in sources()
+        for each in functions(path)
+        if (lines := (each.end_lineno or each.lineno) - each.lineno + 1) > LONGEST
+        or arguments(each) > MOST_ARGUMENTS
+    ]
+    assert not found, "\n".join(found)
