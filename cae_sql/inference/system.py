@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor, lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -99,8 +99,7 @@ class AnsweredSystem:
 
         Args:
             size: Number of records.
-            minimum: Least possible value.
-            maximum: Greatest possible value.
+            minimum, maximum: Least and greatest possible value.
             resolution: Grid of the values, in units of the column; None for reals.
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
@@ -121,21 +120,16 @@ class AnsweredSystem:
         self._named = Named(self.size, self.lumps)
         self.answers: list[Answer] = []
         """What has been answered, in order."""
-        self.ranges = KeptRanges(seed)
-        """What ranges of other statistics than sums say."""
-        self.observed: list[Query] = []
-        """What these make likely, as "about"."""
-        self.seed = seed
-        self.prior = prior
+        self.ranges, self.observed = KeptRanges(seed), list[Query]()
+        """What ranges of other statistics than sums say, and what these make likely, as "about"."""
+        self.seed, self.prior = seed, prior
         self.ways: Ways = ALL
         """Which ways of showing somebody are used: others than all before any question, for measurements."""
         self._pool_size = pool
         self._atoms: Atoms | None = None
-        self._solved: Solved | None = None
-        self._scale = 1
+        self._solved, self._scale = cast("Solved | None", None), 1
         self._kept: SystemState | None = None
-        self._trials: dict[int, Question] = {}
-        """The last question about so many records, and the last one about more."""
+        self._trials: dict[int, Question] = {}  # the last one about so many records, and about more
         self._likely_now: tuple[object, Likely] | None = None
         self._carriers_now: tuple[Likely, Carriers] | None = None
         self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None

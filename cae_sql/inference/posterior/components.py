@@ -136,16 +136,20 @@ def of_component(
             parts.append((start, part.probabilities))
     if not logs:
         raise OutOfTime("no table was counted")
-    shares = np.array(signs) * np.exp(np.array(logs) - max(logs))
+    return _mixed(np.array(signs) * np.exp(np.array(logs) - max(logs)), parts, real, high - low + 1)
+
+
+def _mixed(shares: Floats, parts: list[tuple[Ints, list[Floats]]], real: Ints, widths: Ints) -> list[Floats]:
+    """By atom, the distributions of several boxes together, each by its share; spare atoms have one value."""
     total = float(shares.sum())
     if total < _CERTAIN:
         raise OutOfTime("the extremes are attained too seldom to be counted by differences")
-    found = [np.zeros(width) for width in high - low + 1]
+    found = [np.zeros(width) for width in widths]
     for share, (start, probabilities) in zip(shares.tolist(), parts, strict=True):
         for place, first, p in zip(real, start, probabilities, strict=False):
             found[place][first : first + len(p)] += share * p
-    for place in np.setdiff1d(np.arange(len(atoms)), real):
-        found[place][0] = total  # of nobody
+    for place in np.setdiff1d(np.arange(len(widths)), real):
+        found[place][0] = total
     return [_cleaned(each / total) for each in found]
 
 

@@ -54,16 +54,9 @@ class _Steps(NamedTuple):
 def totals(
     system: Reduced, sums: list[Weighted], allowance: Allowance = UNLIMITED
 ) -> tuple[float, list[Floats]]:
-    """The distributions of all atoms' totals, of sums that hang together.
+    """The log weight of all tables of sums that hang together, and by atom the distribution of its total.
 
-    Args:
-        system: The sums.
-        sums: By atom, its possible totals with their weights.
-        allowance: What may be spent; nothing more is tried beyond it.
-
-    Returns:
-        log of the weight of all tables together, −∞ where there is none; by atom, of each of its totals the
-        probability.
+    `sums` has by atom its possible totals with their weights. The log is −∞ where there is no table.
 
     Raises:
         OutOfTime: too many states, or more than may be spent.
