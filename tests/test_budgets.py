@@ -14,18 +14,19 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_700,
-    "facts": 2_700,
-    "tables": 6_500,
-    "certify": 3_300,
-    "search": 1_700,
-    "posterior": 8_200,
-    "intervals": 2_100,
-    "lookback": 1_400,
+    "core": 1_650,
+    "facts": 2_400,
+    "tables": 5_000,
+    "certify": 2_700,
+    "search": 1_250,
+    "posterior": 6_050,
+    "intervals": 1_800,
+    "lookback": 1_100,
 }
-"""At most so many lines a room, comments and docstrings included; core are the files beside the rooms."""
-FILES = 130
-"""In all of them."""
+"""At most so many lines a room, comments and docstrings included; core are the files beside the rooms. Together
+13,000 are aimed at: whatever shrinks, its number shrinks with it."""
+FILES = 101
+"""In all of them; 70 are aimed at."""
 LONGEST = 50
 """Lines of a function that is not compiled, from its name on."""
 MOST_ARGUMENTS = 8

@@ -84,6 +84,21 @@ class _Beside:
         found: NDArray[np.bool_] = (rest >= others * known.low[atom]) & (rest <= others * known.high[atom])
         return found
 
+    def _is_shown(self, atom: int, value: int) -> bool:
+        """Whether all others have both of their two values in worlds at hand with an insider's: 0/1 columns.
+
+        Of wider boxes worlds may leave gaps, and of an extreme they do not say who attains it.
+        """
+        known, somebody = self.runs.knowledge, self.runs.knowledge.protected
+        if known.extremes or known.sizes[atom] > 1 or int((known.high - known.low)[somebody].max()) > 1:
+            return False
+        low, high = shown(known, self.worlds[self._admit(atom, value)])
+        if not len(low):
+            return False
+        kept = high.max(axis=0) - low.min(axis=0) >= self.runs.need
+        kept[atom] = True
+        return bool(kept[somebody].all())
+
     def width(self, insider: Record, value: int) -> int:
         """Least width of all others' runs while an insider has a value; as needed where he cannot have it.
 
@@ -91,6 +106,8 @@ class _Beside:
             OutOfTime: that was not found out with what may be spent.
         """
         runs, label = self.runs, insider.label
+        if self._is_shown(insider.atom, value):
+            return runs.need
         if not runs.allowance.spend(ROW):
             raise OutOfTime("nothing may be spent on a further insider")
         low, high = insider.alone.low.copy(), insider.alone.high.copy()

@@ -18,7 +18,7 @@ from auditor.deciding.rules import Rules
 from cae_sql import AnsweredSystem
 from cae_sql.inference import solver
 from cae_sql.inference.certify import evidence
-from cae_sql.inference.search import judging, pairs
+from cae_sql.inference.search import judging, runs
 from cae_sql.inference.standard import Effort, Standard
 from tests.auditor.staff import policy
 from tests.quick import some
@@ -58,7 +58,7 @@ def clock_of(each: float) -> Iterator[Clock]:
         patch.setattr("cae_sql.inference.allowance.waited", [0.0])
         # what is known exactly takes no time at all
         patch.setattr(judging.Search, "exactly", lambda *_: None)
-        for owner, name in ((pairs, "walk"), (evidence, "show"), (solver.Program, "minimise")):
+        for owner, name in ((runs, "walk"), (evidence, "show"), (solver.Program, "minimise")):
             patch.setattr(owner, name, clock.slowed(getattr(owner, name)))
         yield clock
 
