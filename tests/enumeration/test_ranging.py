@@ -73,7 +73,7 @@ def test_ranges_that_large_crowds_keep_by_a_margin_leave_everybody_the_limit() -
 @pytest.mark.parametrize("payers", [0, 6])
 def test_the_same_sum_with_other_weights_of_somebody_tells_too_little_of_him(payers: int) -> None:
     kinds = told((vernier_at_random(1, number, payers) for number in range(8)), others=1)
-    assert of_all(kinds)["weighted"] >= 5, kinds
+    assert of_all(kinds)["weighted"] >= 4, kinds
 
 
 @pytest.mark.slow

@@ -18,6 +18,8 @@ from cae_sql.inference.tables.programs import ComponentProgram
 
 SPARE = 1
 """Programs that a decision has in any case: too few where more records than that are left."""
+MOST_VALUES = 100_000
+"""Of one record that are kept apart: a salary in cents has millions."""
 EXACT_VALUES = 64
 """Sets of possible values are found out where at most so many are in question."""
 
@@ -138,6 +140,9 @@ class _Values:
     def __init__(self, runs: Runs, atom: int) -> None:
         self.runs, self.atom, self.record = runs, atom, Record(runs, atom)
         self.base, last = self.record.program.interval(self.record.label, runs.allowance)
+        if last - self.base >= MOST_VALUES:  # those next to what is certified; of the others nothing is said
+            self.base = max(self.base, int(runs.low[atom]) - MOST_VALUES // 2)
+            last = min(last, self.base + MOST_VALUES)
         self.possible = np.ones(last - self.base + 1, dtype=np.bool_)
         """(v,) False where it is shown that the record has the value in no world."""
         self.seen = np.zeros_like(self.possible)

@@ -214,7 +214,7 @@ def _over_parts(moves: Moves, cuts: Cuts) -> tuple[Whole, Ints, Whole, Whole]:
             well = True
             for g in range(news):
                 if missing[g] != 0 and well:
-                    pair, turn = _pair(cuts, g, mine, turn)
+                    pair, turn = _pair(cuts, as_int64(g), as_int64(mine), as_int64(turn))
                     well = pair >= 0
                     if well:
                         inside, outside = cuts.pairs[0, pair], cuts.pairs[1, pair]

@@ -58,7 +58,7 @@ class Table:
             self.system.accept([found.query.answered(found.value)])
 
 
-@pytest.mark.parametrize("seed", some([8, 5, 2, 1, 7, 10], 2))
+@pytest.mark.parametrize("seed", some([8, 6, 4, 1, 7, 10], 2))
 @pytest.mark.slow
 def test_whatever_the_answer_is_no_end_is_refused(seed: int) -> None:
     """`check` says whether there is an end: one that is refused later is known, and nowhere recorded."""

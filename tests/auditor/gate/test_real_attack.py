@@ -102,10 +102,11 @@ def test_where_the_attack_is_stopped_tables_are_at_hand_for_each_two_values_of_e
                 refused += 1
         released = [each for entry in gate._ledger.entries() for each in entry.answers]
         party = gate._knowledge.of("analyst")
-        pool = party.columns[0].system.pool()
+        system = party.columns[0].system
+        pool = system.pool()
         mixed = []
         for _ in range(MIXED):
-            pool.mix(list(range(len(pool.values))), 2)
+            pool.mix(system.roomy_table)
             mixed.append(pool.values.copy())
     assert refused
     assert len(released) >= 12
