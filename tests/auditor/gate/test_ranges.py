@@ -340,7 +340,7 @@ def one(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_where_the_exact_value_is_refused_the_hint_can_be_pasted_and_a_range_is_told(tmp_path: Path) -> None:
-    four = [(i, 20 if i < 4 else 21 + i % 30, *rest) for i, _, *rest in people(300, 0)]
+    four = [(i, 20 if i < 4 else 21 + i % 30, *rest) for i, _, *rest in people(300, 6)]
     one = build(tmp_path / "four.duckdb", four)
     with Gate.open(one, policy()) as gate:
         gate.execute(EXACT)

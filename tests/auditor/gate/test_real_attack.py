@@ -84,7 +84,9 @@ def test_where_the_attack_is_stopped_tables_are_at_hand_for_each_two_values_of_e
     shared_data: Path, tmp_path: Path
 ) -> None:
     """The gate mixes tables; that they agree with all answers, and what they show, is seen by arithmetic."""
-    queries = pd.read_csv(shared_data / "attack" / "queries_2000_3000.csv.gz")["sum_sql"][:17]
+    queries = pd.read_csv(shared_data / "attack" / "queries_2000_3000.csv.gz")["sum_sql"][:13].tolist()
+    # the next ones of the attack take minutes; the person of the first row is refused at once
+    queries.append("SELECT SUM(good) FROM loans WHERE client_id = 2008")
     database = tmp_path / "loans.duckdb"
     with duckdb.connect(str(database)) as connection:
         loans = str(shared_data / "attack" / "loans_2000_3000.csv.gz")
