@@ -239,7 +239,7 @@ def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
     names = {each[:2] for each in warming.listed(200)}
     for module, name in (
         ("cae_sql.inference.search.unimodular", "_settle"),
-        ("cae_sql.inference.posterior.residues", "_eliminate"),
+        ("cae_sql.inference.facts.rank", "_eliminate"),
         ("cae_sql.inference.tables.kept_moves", "_kept_by"),
     ):
         assert (module, name) in names
@@ -250,7 +250,7 @@ SMALL_CALLS = (
     "import numpy as np\n"
     "import cae_sql.compiled as compiled\n"
     "from cae_sql.inference.facts.rank import join, roots\n"
-    "from cae_sql.inference.posterior.residues import _eliminate\n"
+    "from cae_sql.inference.facts.rank import _eliminate\n"
     "def pivots(entries):\n"  # of one sum over two columns, the first of which is there twice
     "    found, starts, rows = np.full(1, 2), np.array([0, 2, 3]), np.zeros(3, dtype=np.int64)\n"
     "    _eliminate(starts, rows, entries, np.arange(2), 3, np.eye(1, dtype=np.int64), found)\n"

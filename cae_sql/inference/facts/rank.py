@@ -1,22 +1,24 @@
 """Which answered sums are independent, whether the others agree with them, and which atoms they connect.
 
-A sum that `Span` takes for a combination of those before it is checked in fractions before it is left out, so
-chance decides nothing: at worst a sum that follows is kept.
+Sums are eliminated modulo a prime that each process draws anew. One that vanishes is checked in fractions
+before it is left out, so chance decides nothing: at worst a sum that follows is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.span import Span
+from cae_sql.inference.facts.span import drawn_prime, small_fraction
 
 
 def coefficients_of(atoms: Atoms, sums: Sequence[Query]) -> NDArray[np.signedinteger]:
@@ -39,22 +41,86 @@ def independent_sums(matrix: NDArray[np.signedinteger], values: Ints, slack: int
     Raises:
         InconsistentAnswers: a sum that follows from others has another right-hand side than they say.
     """
-    span, taken, kept = Span(matrix.shape[1]), list[int](), list[int]()
-    for row, coefficients in enumerate(matrix):
-        members = np.flatnonzero(coefficients)
-        query = Query(kind="sum", members=members, coefficients=coefficients[members].astype(np.int64))
-        if span.take(query):
-            taken.append(row)
-            kept.append(row)
+    prime, count = drawn_prime(), matrix.shape[1]
+    by_column = scipy.sparse.csc_array(matrix.astype(np.int64, copy=False))
+    pivots, weights = eliminated(by_column, np.arange(count), prime)
+    kept = pivots < count
+    for row in np.flatnonzero(~kept).tolist():
+        found = [small_fraction(int(-each % prime), prime) for each in weights[row, :row]]
+        terms = {place: each for place, each in enumerate(found) if each != 0}
+        if not all(terms.values()) or not _add_up(matrix, row, terms):
+            kept[row] = True  # the fractions are too large to tell
             continue
-        terms = span.combination_of(query)
-        if terms is None:
-            kept.append(row)  # the fractions are too large to tell
-            continue
-        said = sum((weight * int(values[taken[place]]) for place, weight in terms), Fraction(0))
+        said = sum((weight * int(values[place]) for place, weight in terms.items() if weight), Fraction(0))
         if abs(said - int(values[row])) > slack:
             raise InconsistentAnswers("an answer contradicts the ones before it")
-    return np.array(kept, dtype=np.int64)
+    return np.flatnonzero(kept)
+
+
+def _add_up(matrix: NDArray[np.signedinteger], row: int, terms: Mapping[int, Fraction | None]) -> bool:
+    """Whether a row is other rows times fractions: exact."""
+    weights = {place: weight for place, weight in terms.items() if weight}
+    common = lcm(*(each.denominator for each in weights.values()))
+    whole = [int(each * common) for each in weights.values()]
+    most = int(np.abs(matrix).max(initial=0)) * (common + sum(abs(each) for each in whole))
+    kind = np.int64 if most < 2**62 else object
+    total = np.array(whole, dtype=kind) @ matrix[list(weights)].astype(kind)
+    return bool((total == common * matrix[row].astype(kind)).all())
+
+
+def eliminated(matrix: scipy.sparse.csc_array, order: Ints, prime: int) -> tuple[Ints, Ints]:
+    """Pivots (k,), and rows Y (k, k), of Y A in echelon form modulo a prime, over columns in some order.
+
+    A pivot is a place in the order, and their number where a row vanishes: row i is 0 before its pivot. Y is
+    lower triangular with ones, so that a row vanishes that follows from those before it.
+
+    Args:
+        matrix: A (k, q) whole coefficients.
+        order: Of the columns, some or all.
+        prime: Below 2³¹.
+    """
+    pivots, weights = np.full(matrix.shape[0], len(order)), np.eye(matrix.shape[0], dtype=np.int64)
+    entries = np.mod(matrix.data.astype(np.int64), prime)
+    _eliminate(matrix.indptr, matrix.indices, entries, order, prime, weights, pivots)
+    return pivots, weights
+
+
+@compiled(exact=True)
+def _eliminate(
+    starts: Ints, rows: Ints, entries: Ints, order: Ints, prime: int, weights: Ints, pivots: Ints
+) -> None:
+    """`eliminated`, Y and the pivots in place: of each column as it is stored, by rows without a pivot."""
+    none, count = len(order), len(pivots)
+    still, values = np.arange(count), np.zeros(count, dtype=np.int64)
+    for place in range(none):
+        column, chosen = order[place], -1
+        for s in range(count):
+            line, total = weights[still[s]], 0
+            for e in range(starts[column], starts[column + 1]):
+                total += line[rows[e]] * entries[e] % prime
+            values[s] = total % prime
+            if values[s] != 0 and chosen < 0:
+                chosen = s
+        if chosen < 0:
+            continue
+        # the inverse, by Euclid
+        a, b, x, y = values[chosen], prime, 1, 0
+        while b != 0:
+            quotient = a // b
+            a, b = b, a - quotient * b
+            x, y = y, x - quotient * y
+        inverse, pivot = x % prime, still[chosen]
+        pivots[pivot] = place
+        for s in range(chosen + 1, count):
+            if values[s] != 0:
+                line, factor = weights[still[s]], (prime - values[s]) * inverse % prime
+                for c in range(len(pivots)):
+                    line[c] = (line[c] + factor * weights[pivot, c]) % prime
+        for s in range(chosen + 1, count):
+            still[s - 1] = still[s]
+        count -= 1
+        if count == 0:
+            break
 
 
 @compiled(exact=True)

@@ -42,7 +42,7 @@ class Span:
     def __init__(self, size: int) -> None:
         """No sum yet, over so many records."""
         draw = np.random.default_rng(secrets.randbits(128))
-        self._prime = _prime()
+        self._prime = drawn_prime()
         self._names: Ints = draw.integers(1, self._prime, (size, 2))
         """(n, 2) the records' random multiples."""
         self.rank = 0
@@ -125,7 +125,7 @@ class Span:
         """The weights other than 0, by row."""
         found = list[tuple[int, Fraction]]()
         for row in np.flatnonzero(residues).tolist():
-            weight = _fraction(int(residues[row]), self._prime)
+            weight = small_fraction(int(residues[row]), self._prime)
             if weight is None:
                 return None
             found.append((row, weight))
@@ -249,7 +249,7 @@ def cleared(made: Ints, reduced: Ints, factors: Ints, rank: int, prime: int) -> 
 
 
 @cache
-def _prime() -> int:
+def drawn_prime() -> int:
     """A prime between 2³⁰ and 2³¹, drawn anew by each process: products of two residues fit 64 bits."""
     draw = np.random.default_rng(secrets.randbits(128))
     while True:
@@ -258,7 +258,7 @@ def _prime() -> int:
             return found
 
 
-def _fraction(residue: int, prime: int) -> Fraction | None:
+def small_fraction(residue: int, prime: int) -> Fraction | None:
     """The fraction of small numbers that a residue is, by Euclid's algorithm; None where there is none."""
     most = isqrt(prime // 2)
     before, rest, left, right = prime, residue, 0, 1

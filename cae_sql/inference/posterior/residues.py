@@ -34,8 +34,7 @@ import scipy
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
-from cae_sql.compiled import compiled
-from cae_sql.inference.facts.rank import join, roots
+from cae_sql.inference.facts.rank import eliminated, join, roots
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -126,8 +125,8 @@ class _Behind:
 
     matrix: scipy.sparse.csc_array
     """(k, q) saturated sums."""
-    rows: NDArray[np.int8]
-    """(r, q) each once."""
+    rows: list[NDArray[np.int8]]
+    """(q,) each, each once."""
 
 
 class Search:
@@ -189,7 +188,7 @@ class Search:
         return found
 
     def _looked_for(self, prime: int) -> _Behind | None:
-        found = [np.zeros((0, self._matrix.shape[1]), dtype=np.int8)]
+        found = dict[bytes, NDArray[np.int8]]()
         whole = np.arange(self._matrix.shape[0])
         some = [
             n for n, each in self._squares.items() if (eliminated(each, whole, prime)[0] > whole[-1]).any()
@@ -205,8 +204,10 @@ class Search:
             if len(apart):
                 # behind the column that rational numbers gain, and residues do not
                 rows = np.argsort(pivots)[places > min(places[apart[0]], rational[apart[0]])]
-                found.append(_reduced(weights[rows], matrix, order[pivots[rows]], prime))
-        return _Behind(matrix, np.unique(np.concatenate(found), axis=0))
+                reduced = _reduced(weights[rows], matrix, order[pivots[rows]], prime)
+                # by their bytes: numpy's own search for unique rows makes a type with a field for each column
+                found.update((row.tobytes(), row) for row in reduced)
+        return _Behind(matrix, list(found.values()))
 
     def _is_torsion(self, prime: int, behind: _Behind, columns: Ints) -> bool:
         """Whether the rank of all other columns is lower modulo a prime."""
@@ -304,52 +305,3 @@ def _reduced(weights: Ints, matrix: scipy.sparse.csc_array, pivots: Ints, prime:
         weights[:row] = (weights[:row] - factors[:, None] * weights[row]) % prime
     found: NDArray[np.int8] = ((whole.T @ weights.T).T % prime).astype(np.int8)
     return found
-
-
-def eliminated(matrix: scipy.sparse.csc_array, order: Ints, prime: int) -> tuple[Ints, Ints]:
-    """Pivots (k,), and rows Y (k, k), of Y A in echelon form modulo a prime, over columns in some order.
-
-    A pivot is a place in the order, and their number where a row vanishes: row i is 0 before its pivot.
-    """
-    pivots, weights = np.full(matrix.shape[0], len(order)), np.eye(matrix.shape[0], dtype=np.int64)
-    entries = np.mod(matrix.data, prime).astype(np.int64)
-    _eliminate(matrix.indptr, matrix.indices, entries, order, prime, weights, pivots)
-    return pivots, weights
-
-
-@compiled(exact=True)
-def _eliminate(
-    starts: Ints, rows: Ints, entries: Ints, order: Ints, prime: int, weights: Ints, pivots: Ints
-) -> None:
-    """`eliminated`, Y and the pivots in place: of each column as it is stored, by rows without a pivot."""
-    none, count = len(order), len(pivots)
-    still, values = np.arange(count), np.zeros(count, dtype=np.int64)
-    for place in range(none):
-        column, chosen = order[place], -1
-        for s in range(count):
-            line, total = weights[still[s]], 0
-            for e in range(starts[column], starts[column + 1]):
-                total += line[rows[e]] * entries[e]
-            values[s] = total % prime
-            if values[s] != 0 and chosen < 0:
-                chosen = s
-        if chosen < 0:
-            continue
-        # the inverse, by Euclid
-        a, b, x, y = values[chosen], prime, 1, 0
-        while b != 0:
-            quotient = a // b
-            a, b = b, a - quotient * b
-            x, y = y, x - quotient * y
-        inverse, pivot = x % prime, still[chosen]
-        pivots[pivot] = place
-        for s in range(chosen + 1, count):
-            if values[s] != 0:
-                line, factor = weights[still[s]], (prime - values[s]) * inverse % prime
-                for c in range(len(pivots)):
-                    line[c] = (line[c] + factor * weights[pivot, c]) % prime
-        for s in range(chosen + 1, count):
-            still[s - 1] = still[s]
-        count -= 1
-        if count == 0:
-            break

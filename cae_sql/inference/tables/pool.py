@@ -28,7 +28,7 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.short_moves import Moves, of_columns, reduced_basis, sparse, with_directions
 from cae_sql.threads import in_two
 
-STEPS = 5_000
+STEPS = 3_000
 """Moves of each world along the basis after an answer."""
 DEALT = 10_000
 """Moves of four atoms of each world after an answer."""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import InconsistentAnswers
-from cae_sql.inference.facts import span
+from cae_sql.inference.facts import rank as rank_module
 from cae_sql.inference.facts.rank import independent_sums, join, roots
 
 
@@ -78,7 +78,7 @@ def test_what_adds_up_with_fractions_follows_and_a_wrong_value_of_it_is_noticed(
 
 def test_a_sum_that_seems_to_follow_modulo_the_prime_alone_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chance decides nothing: what is not checked in fractions is no combination."""
-    monkeypatch.setattr(span, "_prime", lambda: 2)
+    monkeypatch.setattr(rank_module, "drawn_prime", lambda: 2)
     matrix = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0]])
     assert independent_sums(matrix, np.array([2, 2, 2])).tolist() == [0, 1, 2]
 

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.facts.rank import eliminated
 from cae_sql.inference.posterior import likely as counting
 from cae_sql.inference.posterior import residues
 from cae_sql.inference.posterior.heaps import NOTHING, Characters
 from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.residues import WIDE, eliminated
+from cae_sql.inference.posterior.residues import WIDE
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import likely, risk
