@@ -20,7 +20,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import certified_runs
 from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges, bounds_in
 from cae_sql.inference.certify.learned import Learned
-from cae_sql.inference.certify.question import MOST_SEARCHED, Conditions, Question
+from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.certify.singled_out import singled_out
 from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
@@ -449,7 +449,7 @@ class AnsweredSystem:
             raise InvalidInput(
                 f"runs by search are for up to {SMALL} records and no lumps; certified() has them for more"
             )
-        pool = self._tables().searched(self.answers, self._system)
+        pool = self._tables().searched()
         known = pool.knowledge
         assert known is not None
         whole = int((known.high - known.low).max())
@@ -467,7 +467,7 @@ class AnsweredSystem:
             InvalidInput: no resolution, so no grid.
             InconsistentAnswers: no table agrees.
         """
-        return self._tables().pool(self.answers, self._system)
+        return self._tables().pool()
 
     @property
     def keeps_some(self) -> bool:
@@ -494,15 +494,16 @@ class AnsweredSystem:
             raise InvalidInput("worlds need a grid: give the system a resolution")
         self._check_asked([])
         if self._kept is None:
-            top, count = int(self.grid.top), self._pool_size
-            few = self.searched and self.size <= MOST_SEARCHED
-            self._kept = SystemState(self.size, top, count, self.seed, self.prior, few, self.lumps, self.ways)
+            self._kept = SystemState(
+                self.answers, self.size, int(self.grid.top), self._pool_size, self.seed, self.prior,
+                self.lumps, self.ways,
+            )  # fmt: skip
         return self._kept
 
     @property
     def roomy_table(self) -> RoomyTable:
         """The table kept roomy, brought to all answers; of no use where it could not be."""
-        return self._tables().roomy_table(self.answers, self._system)
+        return self._tables().roomy_table()
 
     # --- what is likely
 
@@ -713,7 +714,7 @@ class AnsweredSystem:
         self._check_asked(queries)
         whole, names = with_spares(self._whole, queries), [query.name for query in queries]
         if whole > self._whole:
-            roomy_table, pool = self._tables().beside(self.answers, self._system, whole)
+            roomy_table, pool = self._tables().beside(whole)
         else:
             pool, roomy_table = self.pool(), self.roomy_table
         last = self._trials.get(whole)
@@ -865,7 +866,7 @@ class AnsweredSystem:
         self._trials.clear()
         self.ranges.answered(None if learned is None else learned.guide)
         if learned is not None and self._kept is not None:
-            self._kept.accept(learned, before, len(self.answers))
+            self._kept.accept(learned, before)
 
 
 def _grid(minimum: Number, maximum: Number, resolution: Number | None, records: int) -> Grid:

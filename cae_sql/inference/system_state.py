@@ -7,23 +7,20 @@ ledger holds it, is taken in at once where there are many records; a few, one by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import UNLIMITED
 from cae_sql.inference.certify.learned import Learned
-from cae_sql.inference.certify.question import Question
+from cae_sql.inference.certify.question import MOST_SEARCHED, Question
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.facts.spares import with_spares
-from cae_sql.inference.intervals.bounds import Solved
 from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
@@ -31,28 +28,6 @@ from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.start import all_at_once
 from cae_sql.inference.ways import ALL, Ways
-
-
-@dataclass(frozen=True, eq=False)
-class _Beside:
-    """Roomy table and worlds over more records, made from others."""
-
-    of_pool: Pool
-    of_roomy_table: RoomyTable
-    version: int
-    """Of the other roomy table then."""
-    roomy_table: RoomyTable
-    pool: Pool
-
-    def current(self, pool: Pool, roomy_table: RoomyTable) -> bool:
-        """Whether these were made from those."""
-        same = self.of_pool is pool and self.of_roomy_table is roomy_table
-        return same and self.version == roomy_table.version
-
-    def fits(self, pool: Pool, roomy_table: RoomyTable, size: int) -> bool:
-        """Whether these are over so many records, made from those."""
-        return self.current(pool, roomy_table) and self.pool.values.shape[1] == size
-
 
 AT_ONCE = 12
 """So many new answers of large systems are taken in together, fewer one by one."""
@@ -62,145 +37,123 @@ class SystemState:
     """Worlds and roomy table of one system; they hang on its answers, the seed and the prior alone."""
 
     def __init__(
-        self, size: int, top: int, count: int, seed: int, prior: Prior | None, searched: bool,
+        self, answers: Sequence[Answer], size: int, top: int, count: int, seed: int, prior: Prior | None,
         lumps: Ints = NO_LUMPS, ways: Ways = ALL,
     ) -> None:  # fmt: skip
-        """Before any answer.
-
-        Args:
-            size: Number of records.
-            top: Greatest value, in units.
-            count: How many worlds.
-            seed: Of the draws.
-            prior: How values are spread; None where all are alike.
-            searched: Whether the worlds say what searches record by record need to know: of few records.
-            lumps: For how many records each lump stands.
-            ways: Which ways of showing somebody are used.
-        """
+        """Of a system's list of answers, which grows; so many worlds are kept. None is looked at yet."""
+        self._answers, self._size, self._top, self._lumps = answers, size, top, lumps
+        self._searched = size <= MOST_SEARCHED and not len(lumps)
+        """Whether the worlds say what searches record by record need to know."""
         self._pool = Pool.draw(size, top, count, seed, prior, lumps)
-        if searched:
+        if self._searched:
             self._pool = self._pool.of_few(Knowledge.nothing(size, top))
         self._roomy_table = RoomyTable.nothing(size, top, lumps, ways)
-        self._size, self._top, self._lumps, self._searched = size, top, lumps, searched
         self._learned = 0
         """Answers that the worlds agree with."""
         self._restored = 0
         """For how many answers another roomy table was last looked for, since the one before was lost."""
-        self._beside: _Beside | None = None
+        self._beside: tuple[tuple[Pool, RoomyTable, int], RoomyTable, Pool] | None = None
+        """Roomy table and worlds over more records, behind what they were made of."""
 
-    def beside(
-        self, answers: Sequence[Answer], system: Callable[[], Solved], size: int
-    ) -> tuple[RoomyTable, Pool]:
+    def beside(self, size: int) -> tuple[RoomyTable, Pool]:
         """A roomy table and worlds over more records than are kept, spare ones. As `pool`.
 
         They are kept in place of the others from the answer on that is about them.
         """
-        pool, roomy_table = self.pool(answers, system), self.roomy_table(answers, system)
-        last = self._beside
-        if last is None or not last.fits(pool, roomy_table, size):
-            more = size - pool.values.shape[1]
-            grown = roomy_table.grown(more, self._top), pool.grown(more, self._top)
-            last = self._beside = _Beside(pool, roomy_table, roomy_table.version, *grown)
-        return last.roomy_table, last.pool
+        self.pool()
+        last, made_of = self._beside, self._now
+        if last is None or last[0] != made_of or last[2].values.shape[1] != size:
+            more = size - self._pool.values.shape[1]
+            grown = self._roomy_table.grown(more, self._top), self._pool.grown(more, self._top)
+            last = self._beside = made_of, *grown
+        return last[1:]
 
-    def pool(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> Pool:
+    @property
+    def _now(self) -> tuple[Pool, RoomyTable, int]:
+        return self._pool, self._roomy_table, self._roomy_table.version
+
+    def pool(self) -> Pool:
         """The worlds, brought to all answers.
-
-        Args:
-            answers: All of them, in order.
-            system: What they amount to.
 
         Raises:
             InconsistentAnswers: no table agrees.
         """
+        answers = self._answers
         new = len(answers) - self._learned
         if new:
             self._pool = self._pool.unknowing()
-            self._grow(with_spares(self._size + len(self._lumps), answers))
+            more = with_spares(self._size + len(self._lumps), answers) - self._pool.values.shape[1]
+            if more > 0:
+                self._pool = self._pool.grown(more, self._top)
+                self._roomy_table = self._roomy_table.grown(more, self._top)
         if new >= AT_ONCE:
-            self._take_in_at_once(answers, system)
+            self._take_in_at_once()
         while self._learned < len(answers):
             self._take_in(answers[self._learned])
             self._learned += 1
-        if self._is_to_be_restored(answers):
-            self._take_in_at_once(answers, system)
+        if self._is_to_be_restored():
+            self._take_in_at_once()
         if self._searched and self._pool.knowledge is None:
-            self._pool = self._knowing(answers)
+            self._pool = self._knowing()
         if not self._pool.mixed and (self._roomy_table.usable or self._pool.knowledge is not None):
             self._pool.mix(self._roomy_table)
         return self._pool
 
-    def _is_to_be_restored(self, answers: Sequence[Answer]) -> bool:
+    def _is_to_be_restored(self) -> bool:
         """Whether another roomy table is to be made of all answers: once for each number of them."""
-        if self._roomy_table.usable or self._restored == len(answers):
+        if self._roomy_table.usable or self._restored == len(self._answers):
             return False
-        self._restored = len(answers)
+        self._restored = len(self._answers)
         return True
 
-    def searched(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> Pool:
+    def searched(self) -> Pool:
         """As `pool`, with what searches record by record need to know, of however many records."""
-        pool = self.pool(answers, system)
-        return pool if pool.knowledge is not None else self._knowing(answers)
+        pool = self.pool()
+        return pool if pool.knowledge is not None else self._knowing()
 
-    def _knowing(self, answers: Sequence[Answer]) -> Pool:
+    def _knowing(self) -> Pool:
         """The worlds with what they agree with; those that a lost roomy table left behind are found by an
         integer program."""
-        known, sums = searchable(self._size, self._top, answers, self._pool.values)
-        if self._roomy_table.usable:
-            return self._pool.of_few(known)
-        return self._pool.refound(known, sums)
+        known, sums = self._known()
+        return self._pool.of_few(known) if self._roomy_table.usable else self._pool.refound(known, sums)
 
-    def _apart(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> tuple[Knowledge, Ints]:
+    def _known(self) -> tuple[Knowledge, Ints]:
         """What the answers amount to, lumps being things by themselves, and the sums' right-hand sides."""
-        if not len(self._lumps):
-            return system().known, system().sums
-        spare = with_spares(self._size + len(self._lumps), answers) - self._size - len(self._lumps)
-        atoms = Atoms.apart(self._size, self._lumps, spare)
-        for answer in answers:
+        behind = self._pool.values.shape[1] - self._size - len(self._lumps)
+        atoms = Atoms.apart(self._size, self._lumps, behind)
+        for answer in self._answers:
             atoms.refine(answer)
-        return Knowledge.of(self._size, self._top, answers, atoms=atoms)
+        return Knowledge.of(self._size, self._top, self._answers, atoms=atoms)
 
-    def roomy_table(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> RoomyTable:
+    def roomy_table(self) -> RoomyTable:
         """The table kept roomy, brought to all answers; of no use where it could not be. As `pool`."""
-        self.pool(answers, system)
+        self.pool()
         return self._roomy_table
 
-    def _take_in_at_once(self, answers: Sequence[Answer], system: Callable[[], Solved]) -> None:
+    def _take_in_at_once(self) -> None:
         """Make roomy table and worlds of all answers, if they are found so."""
-        found = all_at_once(*self._apart(answers, system), self._pool)
+        found = all_at_once(*self._known(), self._pool)
         if found is not None:
             found[0].ways = self._roomy_table.ways
-            (self._roomy_table, self._pool), self._learned = found, len(answers)
+            (self._roomy_table, self._pool), self._learned = found, len(self._answers)
 
     def think_up(self, worlds: int) -> None:
         """Keep so many worlds from now on."""
         self._pool = self._pool.widened(worlds)
 
-    def accept(self, learned: Learned, before: int, count: int) -> None:
-        """Become what a question made of new answers, unless something else was learned since.
-
-        Args:
-            learned: By a question of this roomy table and these worlds.
-            before: How many answers there were before these.
-            count: How many there are now.
+    def accept(self, learned: Learned, before: int) -> None:
+        """Become what a question made of the answers after the first so many, unless something else was
+        learned since.
         """
         if self._learned != before or not learned.current:
             return
-        beside, now = self._beside, (self._pool, self._roomy_table)
-        if beside is not None and learned.before is beside.pool and beside.current(*now):
-            self._roomy_table, self._pool = beside.roomy_table, beside.pool
+        if self._beside is not None and self._beside[0] == self._now and learned.before is self._beside[2]:
+            self._roomy_table, self._pool = self._beside[1:]
         if learned.before is self._pool:
             learned.take_in()
             self._pool = learned.pool
-            self._learned = count
+            self._learned = len(self._answers)
         self._beside = None
-
-    def _grow(self, size: int) -> None:
-        """Make place for spare records that answers are about."""
-        more = size - self._pool.values.shape[1]
-        if more > 0:
-            self._pool = self._pool.grown(more, self._top)
-            self._roomy_table = self._roomy_table.grown(more, self._top)
 
     def _take_in(self, answer: Answer) -> None:
         """Bring roomy table and worlds to one more answer, as it would have come through a gate."""
@@ -219,26 +172,6 @@ class SystemState:
             self._pool = learned.pool
         except OutOfTime:
             self._roomy_table.lose()
-
-
-def searchable(
-    size: int, top: int, answers: Sequence[Answer], values: NDArray[np.signedinteger]
-) -> tuple[Knowledge, Ints]:
-    """Knowledge with a tableau, for room that worlds (w, n) leave, and the right-hand sides of its sums."""
-    known, sums = Knowledge.nothing(size, top), list[int]()
-    if values.shape[1] > size:
-        known = known.grown(values.shape[1] - size, top)
-    known = known.refined(answers)
-    room = known.room(known.totals(values.astype(np.int64, copy=False)))
-    for answer in answers:
-        if answer.kind == "sum":
-            known, fresh = known.with_sum(answer, room)
-            sums += [int(answer.value)] if fresh else []
-        else:
-            known = known.with_extreme(answer, int(answer.value))
-    if (known.low > known.high).any():
-        raise InconsistentAnswers("a maximum is less than a minimum over some of the same records")
-    return known, np.array(sums, dtype=np.int64)
 
 
 def several_bases(roomy_table: RoomyTable) -> None:

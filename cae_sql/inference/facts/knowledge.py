@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.atoms import Atoms
-from cae_sql.inference.facts.basis import Directions, Tableau, tableau_of
+from cae_sql.inference.facts.basis import NO_TABLEAU, Tableau, tableau_of
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import coefficients_of, independent_sums, join, roots
@@ -67,8 +67,6 @@ class Knowledge:
     """(p,) least value of a record of each atom."""
     high: Ints
     """(p,) greatest value."""
-    tableau: Tableau
-    """The independent sums, reduced."""
     matrix: NDArray[np.signedinteger]
     """(k, p) the independent sums as asked."""
     extremes: tuple[Extreme, ...] = ()
@@ -81,6 +79,8 @@ class Knowledge:
     leave them, at most two at a time. None: the same."""
     observed: tuple[Observed, ...] = ()
     """What ranges of statistics say, for what is likely alone."""
+    tableau: Tableau = NO_TABLEAU
+    """The independent sums, reduced where `rebased` did that."""
 
     @classmethod
     def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> Knowledge:
@@ -88,11 +88,10 @@ class Knowledge:
         atoms = Atoms.apart(size, lumps) if len(lumps) else Atoms(size)
         none = np.zeros((0, atoms.count), dtype=np.int64)
         low = np.zeros(atoms.count, dtype=np.int64)
-        return cls(atoms, low, top * atoms.multiples, Tableau.empty(atoms.count), none)
+        return cls(atoms, low, top * atoms.multiples, none)
 
     def grown(self, spares: int, top: int) -> Knowledge:
         """With so many spare records more, between 0 and top, an atom of their own that is in no answer."""
-        tableau = self.tableau
         return replace(
             self,
             atoms=self.atoms.grown(spares),
@@ -101,8 +100,8 @@ class Knowledge:
             outer=None
             if self.outer is None
             else (np.append(self.outer[0], 0), np.append(self.outer[1], top)),
-            tableau=Tableau(tableau.basic, _wider(tableau.entries), _wider(tableau.stuck)),
-            matrix=_wider(self.matrix),
+            matrix=np.pad(self.matrix, ((0, 0), (0, 1))),
+            tableau=NO_TABLEAU,
         )
 
     @classmethod
@@ -110,7 +109,7 @@ class Knowledge:
         cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None,
         lumps: Ints = NO_LUMPS,
     ) -> tuple[Knowledge, Ints]:  # fmt: skip
-        """Everything at once, without a tableau.
+        """Everything at once.
 
         Args:
             size: Number of records that are somebody's; answers may be about spare ones too.
@@ -132,7 +131,7 @@ class Knowledge:
                 atoms.refine(answer)
         low, high = np.zeros(atoms.count, dtype=np.int64), top * atoms.multiples
         none = np.zeros((0, atoms.count), dtype=np.int64)
-        known = cls(atoms, low, high, Tableau.empty(atoms.count), none)
+        known = cls(atoms, low, high, none)
         for answer in answers:
             if answer.kind != "sum":
                 known = known.with_extreme(answer, int(answer.value))
@@ -147,7 +146,7 @@ class Knowledge:
     def without_sums(self) -> Knowledge:
         """Atoms, boxes and extremes alone."""
         none = np.zeros((0, self.count), dtype=np.int64)
-        return replace(self, tableau=Tableau.empty(self.count), matrix=none)
+        return replace(self, tableau=NO_TABLEAU, matrix=none)
 
     @property
     def sizes(self) -> Ints:
@@ -187,11 +186,6 @@ class Knowledge:
         """Units that the widest box of somebody leaves."""
         low, high = self.own
         return int((high - low)[self.protected].max())
-
-    @property
-    def directions(self) -> Directions:
-        """Moves that keep every sum."""
-        return self.tableau.directions
 
     @property
     def members(self) -> tuple[Ints, Ints]:
@@ -235,8 +229,8 @@ class Knowledge:
         room: NDArray[np.float64] = np.maximum(np.minimum(up, down), 0).mean(axis=0)
         return room
 
-    def refined(self, queries: Sequence[Query], room: NDArray[np.float64] | None = None) -> Knowledge:
-        """The same knowledge over a partition in which each query is a set of atoms."""
+    def refined(self, queries: Sequence[Query]) -> Knowledge:
+        """The same knowledge over a partition in which each query is a set of atoms; no tableau."""
         atoms = self.atoms.copy()
         parents = np.arange(self.count)
         for query in queries:
@@ -244,8 +238,6 @@ class Knowledge:
             parents = parents[atoms.parents]
         if atoms.count == self.count:
             return self
-        share = atoms.sizes / self.sizes[parents]
-        coarse = (self.sizes * (self.high - self.low)).astype(float) if room is None else room
         finer, implied = (
             tuple(
                 replace(e, atoms=np.flatnonzero(np.isin(parents, e.atoms)), lumps=_of(parents, e.lumps))
@@ -257,7 +249,6 @@ class Knowledge:
             atoms,
             self.low[parents],
             self.high[parents],
-            self.tableau.split(parents, coarse[parents] * share),
             np.ascontiguousarray(self.matrix[:, parents]),
             finer,
             implied,
@@ -265,14 +256,19 @@ class Knowledge:
             tuple(each.over(parents) for each in self.observed),
         )
 
-    def with_sum(self, query: Query, room: NDArray[np.float64]) -> tuple[Knowledge, bool]:
-        """With one more sum, over a partition already refined by it; and whether it is independent."""
-        row = self.atoms.row(query)
-        tableau, fresh = self.tableau.with_row(row, room)
-        if not fresh:
-            return self, False
-        matrix = np.vstack([self.matrix, row[None]])
-        return replace(self, tableau=tableau, matrix=matrix), True
+    def with_sums(self, queries: Sequence[Query], totals: Ints) -> tuple[Knowledge, Ints]:
+        """With more sums, over a partition already refined by them, and which of them are independent.
+
+        Args:
+            queries: The sums.
+            totals: (p,) of a world, which has a value for each.
+        """
+        before = len(self.matrix)
+        matrix = np.vstack([self.matrix, coefficients_of(self.atoms, queries)])
+        rows = independent_sums(matrix, matrix @ totals)
+        fresh = rows[rows >= before]
+        kept = np.append(np.arange(before), fresh)
+        return replace(self, matrix=matrix[kept], tableau=NO_TABLEAU), fresh - before
 
     def observing(self, queries: Sequence[Query]) -> Knowledge:
         """With what ranges of statistics make likely, over a partition already refined by it."""
@@ -338,13 +334,9 @@ class Knowledge:
         return found
 
     def rebased(self, totals: Ints) -> Knowledge:
-        """With pivots chosen anew over all rows, for the room that these worlds (w, p) leave."""
-        if not len(self.matrix):
-            return self
-        found = tableau_of(self.matrix, self.matrix @ totals[0], self.room(totals))
-        if found is None or len(found[0].stuck) > len(self.tableau.stuck):
-            return self
-        return replace(self, tableau=found[0])
+        """With a tableau, its pivots chosen for the room that these worlds (w, p) leave."""
+        found = tableau_of(self.matrix, np.zeros(len(self.matrix), dtype=np.int64), self.room(totals))
+        return replace(self, tableau=Tableau.without_pivots(self.matrix) if found is None else found[0])
 
     def forced_extreme(self, query: Query) -> int | None:
         """The value of a MAX or MIN that the answers so far settle, or None.
@@ -373,8 +365,3 @@ class Knowledge:
 def _of(parents: Ints, atoms: Ints) -> Ints:
     """The parts of some atoms: `parents` says of each part where it was."""
     return np.flatnonzero(np.isin(parents, atoms)) if len(atoms) else atoms
-
-
-def _wider(rows: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
-    """Rows over one atom more, which is in none of them."""
-    return np.hstack([rows, np.zeros((len(rows), 1), dtype=rows.dtype)])

@@ -22,7 +22,6 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Coverage
 from cae_sql.inference.certify.rooms import Judged
-from cae_sql.inference.facts.basis import tableau_of
 from cae_sql.inference.facts.constraints import is_world
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Ints
@@ -85,13 +84,9 @@ class Look:
         self.runs = self._searched() if closely and not so_far.large else None
         """What a search has shown, of few atoms."""
 
-    def _searched(self) -> Runs | None:
-        known = self.known
-        found = tableau_of(known.matrix, self.sums, known.room(self.totals[None]))
-        if found is None:
-            return None  # entries are too large to move by
-        effort, need = Effort(10**6, ENOUGH_MOVES), self.so_far.standard.need
-        return Runs(replace(known, tableau=found[0]), need, self.allowance, effort, True)
+    def _searched(self) -> Runs:
+        known = self.known.rebased(self.totals[None])
+        return Runs(known, self.so_far.standard.need, self.allowance, Effort(10**6, ENOUGH_MOVES), True)
 
     def run(self) -> None:
         """Find out."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.basis import tableau_of
-from cae_sql.inference.facts.rank import join, roots
+from cae_sql.inference.facts.rank import independent_sums, join, roots
 from cae_sql.inference.posterior.given_sum import Group, given_sum
 from cae_sql.inference.posterior.layers import Reduced, totals
 from cae_sql.inference.posterior.tilt import reweighted
@@ -90,15 +90,16 @@ def _of_one(values: Weighted, size: int, sums: Weighted, weights: Floats) -> Flo
 
 def _reduced(matrix: NDArray[np.int64], sums: Ints, sizes: Ints, values: list[Weighted]) -> Reduced:
     room = sizes.astype(np.float64) * np.array([each.span for each in values], dtype=np.float64)
+    independent = independent_sums(matrix, sums)
+    matrix, sums = matrix[independent], sums[independent]
     found = tableau_of(matrix, sums, room)
     if found is None:
         raise OutOfTime("the sums' coefficients grow too large to be counted with")
-    tableau, sides, independent = found
+    tableau, sides = found
     if not len(tableau.stuck):
         return Reduced(tableau.entries, tableau.basic, sides)
     # rows without a ±1 have no basic atom; as they were asked they are as good as reduced ones
-    basic = np.full(len(independent), -1, dtype=np.int64)
-    return Reduced(matrix[independent], basic, sums[independent])
+    return Reduced(matrix, np.full(len(sums), -1, dtype=np.int64), sums)
 
 
 def _apart(system: Reduced, count: int) -> Iterator[tuple[Reduced, Ints]]:

@@ -55,18 +55,15 @@ class Search:
         settled: list[int | None] = [
             None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
         ]
-        known = coarse.refined(self.queries, coarse.room(coarse.totals(self.pool.values)))
+        known = coarse.refined(self.queries)
         totals = known.totals(self.pool.values)
-        room = known.room(totals)
-        for place, query in enumerate(self.queries):
-            if query.kind == "sum":
-                known, fresh = known.with_sum(query, room)
-                values = query.of(self.pool.values)
-                if fresh:
-                    self.fresh.append(place)
-                elif (values == values[0]).all():
-                    settled[place] = int(values[0])
-        # rows that came one by one leave large entries behind; choosing all pivots at once mends it
+        sums = [place for place, query in enumerate(self.queries) if query.kind == "sum"]
+        known, fresh = known.with_sums([self.queries[place] for place in sums], totals[0])
+        self.fresh = [sums[each] for each in fresh.tolist()]
+        for place in set(sums) - set(self.fresh):
+            values = self.queries[place].of(self.pool.values)
+            if (values == values[0]).all():
+                settled[place] = int(values[0])
         self._refined = known.rebased(totals), settled
         return self._refined
 

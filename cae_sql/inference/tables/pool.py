@@ -117,8 +117,7 @@ class Pool:
         count, size = self.values.shape
         drawn = np.random.default_rng([self.seed, size]).integers(0, top + 1, (count, spares))
         twin = self._with(np.hstack([self.values, drawn.astype(self.values.dtype)]))
-        twin.knowledge = None if self.knowledge is None else self.knowledge.grown(spares, top)
-        return twin
+        return twin if self.knowledge is None else twin.of_few(self.knowledge.grown(spares, top))
 
     def widened(self, count: int) -> Pool:
         """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""

@@ -35,11 +35,9 @@ def known_of(size: int, top: int, rows: list[tuple[int, ...]]) -> tuple[Knowledg
     for row in rows:
         members = np.flatnonzero(row)
         queries.append(Query(kind="sum", members=members, coefficients=np.array(row)[members]))
-    known, kept = Knowledge.nothing(size, top).refined(queries), list[tuple[int, ...]]()
-    for query, row in zip(queries, rows, strict=True):
-        known, fresh = known.with_sum(query, np.ones(known.count))
-        kept += [row] if fresh else []
-    return known, np.array(kept, dtype=np.int64)
+    known = Knowledge.nothing(size, top).refined(queries)
+    known, fresh = known.with_sums(queries, np.zeros(known.count, dtype=np.int64))
+    return known, np.array(rows, dtype=np.int64)[fresh]
 
 
 def longest(values: NDArray[np.int64]) -> int:
