@@ -67,24 +67,20 @@ class Span:
         twin.rows = list(self.rows)
         return twin
 
-    def holds(self, query: Query) -> bool:
-        """Whether a sum is settled."""
-        return not self._left(query)[1].any()
-
     def take(self, query: Query) -> bool:
         """Take a sum; False where those before settle it, and then nothing changes."""
         weights, left = self._left(query)
         if not left.any():
             return False
         prime, rank = self._prime, self.rank
-        mix = combined(weights, self._made, rank, prime)
+        mix = _times(weights, self._made[:rank, :rank], prime)
         pivot, entry, column = self._pivot(query, mix)
         if rank == len(self._pivots):
             more = max(FIRST, rank // 2)
             self._pivots = np.pad(self._pivots, (0, more))
             self._made = np.pad(self._made, ((0, more), (0, more)))
             self._reduced = np.pad(self._reduced, ((0, more), (0, 0)))
-        factors = applied(self._made, column, rank, prime)
+        factors = _times(column, self._made[:rank, :rank].T, prime)
         inverse = pow(entry, -1, prime)
         self._made[rank, :rank] = -mix * inverse % prime
         self._made[rank, rank] = inverse
@@ -111,46 +107,29 @@ class Span:
         place = np.flatnonzero(self._pivots[: self.rank] == record)
         if len(place) != 1:
             return []
-        found = self._fractions(self._made[place[0], : self.rank])
-        alone = Query(kind="sum", members=np.array([record]))
-        return found if found is not None and self._adds_up(found, alone) else []
-
-    def combination_of(self, query: Query) -> list[tuple[int, Fraction]] | None:
-        """The same of a sum that is settled; None where weights are no fractions of small numbers."""
-        weights = self._left(query)[0]
-        found = self._fractions(combined(weights, self._made, self.rank, self._prime))
-        return found if found is not None and self._adds_up(found, query) else None
-
-    def _fractions(self, residues: Ints) -> list[tuple[int, Fraction]] | None:
-        """The weights other than 0, by row."""
         found = list[tuple[int, Fraction]]()
-        for row in np.flatnonzero(residues).tolist():
-            weight = small_fraction(int(residues[row]), self._prime)
+        for row, residue in enumerate(self._made[place[0], : self.rank].tolist()):
+            weight = small_fraction(residue, self._prime)
             if weight is None:
-                return None
-            found.append((row, weight))
-        return found
+                return []
+            if weight:
+                found.append((row, weight))
+        total, common = added_up([(self.rows[row], weight) for row, weight in found], len(self._names))
+        total[record] -= common
+        return [] if total.any() else found
 
     # --- how
 
-    def _weights_of(self, query: Query) -> Ints:
-        if query.coefficients is None:
-            return np.ones(len(query.members), dtype=np.int64)
-        found: Ints = query.coefficients % self._prime
-        return found
-
     def _left(self, query: Query) -> tuple[Ints, Ints]:
         """A sum's coefficients at the pivots, and what is left of its multiples when these are taken away."""
-        prime, members, own = self._prime, query.members, self._weights_of(query)
-        self._scratch[members] = own
-        weights = self._scratch[self._pivots[: self.rank]]
-        self._scratch[members] = 0
-        names = self._names[members]
+        prime, members = self._prime, query.members
+        self._scratch[members] = 1 if query.coefficients is None else query.coefficients % prime
+        weights, names = self._scratch[self._pivots[: self.rank]], self._names[members]
         if query.coefficients is not None:
-            names = names * own[:, None] % prime
+            names = names * self._scratch[members, None] % prime
+        self._scratch[members] = 0
         used = np.flatnonzero(weights)
-        known = weights[used, None] * self._reduced[used] % prime
-        left: Ints = (names.sum(axis=0) - known.sum(axis=0)) % prime
+        left: Ints = (names.sum(axis=0) - _times(weights[used], self._reduced[used], prime)) % prime
         return weights, left
 
     def _pivot(self, query: Query, mix: Ints) -> tuple[int, int, Ints]:
@@ -160,8 +139,7 @@ class Span:
         # where few of its own records do not show it, others do
         for records in (some, *np.array_split(np.arange(size), 1 + size // CHUNK)):
             asked = self._coefficients(self.rows, records)
-            taken = (mix[:, None] * asked % prime).sum(axis=0)
-            left = (self._coefficients([query], records)[0] - taken) % prime
+            left = (self._coefficients([query], records)[0] - _times(mix, asked, prime)) % prime
             places = np.flatnonzero(left)
             if len(places):
                 return int(records[places[0]]), int(left[places[0]]), asked[:, places[0]].copy()
@@ -177,18 +155,14 @@ class Span:
             row[inside] = 1 if weights is None else weights[places[inside]] % self._prime
         return found
 
-    def _adds_up(self, found: list[tuple[int, Fraction]], query: Query) -> bool:
-        """Whether weights times the sums taken are another sum: exact."""
-        total, common = added_up([(self.rows[row], weight) for row, weight in found], len(self._names))
-        own = 1 if query.coefficients is None else query.coefficients.astype(total.dtype)
-        total[query.members] -= common * own
-        return not total.any()
-
 
 def added_up(terms: Sequence[tuple[Query, Fraction]], size: int) -> tuple[NDArray[Any], int]:
     """Weights times sums: (n,) exact coefficients, times a number, and that number."""
     common = lcm(*(weight.denominator for _, weight in terms))
-    most = sum(abs(int(weight * common)) * _largest(query) for query, weight in terms)
+    largest = [
+        1 if query.coefficients is None else int(np.abs(query.coefficients).max()) for query, _ in terms
+    ]
+    most = sum(abs(int(weight * common)) * each for (_, weight), each in zip(terms, largest, strict=True))
     total: NDArray[Any] = np.zeros(size, dtype=np.int64 if most < 2**62 else object)
     for query, weight in terms:
         own = 1 if query.coefficients is None else query.coefficients.astype(total.dtype)
@@ -196,41 +170,9 @@ def added_up(terms: Sequence[tuple[Query, Fraction]], size: int) -> tuple[NDArra
     return total, common
 
 
-def _largest(query: Query) -> int:
-    return 1 if query.coefficients is None else int(np.abs(query.coefficients).max())
-
-
-@compiled()
-def combined(weights: Ints, rows: Ints, rank: int, prime: int) -> Ints:
-    """(k,) Σ weights · rows modulo a prime, over the first `rank` rows."""
-    found = np.zeros(rank, np.int64)
-    for i in range(rank):
-        weight = weights[i]
-        if weight == 0:
-            continue
-        row = rows[i]
-        if weight == 1:
-            for j in range(rank):
-                found[j] += row[j]
-        else:
-            for j in range(rank):
-                found[j] += weight * row[j] % prime
-    for j in range(rank):
-        found[j] %= prime
-    return found
-
-
-@compiled()
-def applied(rows: Ints, column: Ints, rank: int, prime: int) -> Ints:
-    """(k,) rows times a column, modulo a prime."""
-    found = np.zeros(rank, np.int64)
-    used = np.flatnonzero(column)
-    for i in range(rank):
-        row, total = rows[i], np.int64(0)
-        for j in used:
-            entry = column[j]
-            total += row[j] if entry == 1 else row[j] * entry % prime
-        found[i] = total % prime
+def _times(one: Ints, other: Ints, prime: int) -> Ints:
+    """A matrix product of residues below 2³¹, by halves of sixteen bits: sums of 2¹⁶ products fit 64 bits."""
+    found: Ints = ((one >> 16) @ other % prime * 2**16 + (one & 0xFFFF) @ other) % prime
     return found
 
 
