@@ -6,6 +6,8 @@ that can be inferred depends on the atoms' totals (`mathematics.md`, 2: reductio
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,11 +43,12 @@ class Atoms:
             self._stands_for = np.ones(size, dtype=np.int64)
             self._stands_for[self.real - len(lumps) : self.real] = lumps
             size += int(lumps.sum()) - len(lumps)
-        self._sizes: Ints = np.full(8, size, dtype=np.int64)
-        self._multiples: Ints = np.ones(8, dtype=np.int64)
-        self._parents: Ints = np.zeros(8, dtype=np.int64)
-        self.count = 1
-        """How many atoms there are."""
+        self.sizes: Ints = np.array([size])
+        """(p,) records in each atom."""
+        self.multiples: Ints = np.array([1])
+        """(p,) for how many records each thing in an atom stands where lumps are apart, else 1."""
+        self.parents: Ints = np.array([0])
+        """(p,) atom of the partition before the last refinement that each atom came from."""
         self._by_atom: tuple[Ints, Ints] | None = None
 
     @classmethod
@@ -59,62 +62,35 @@ class Atoms:
         """
         found = cls(size + len(lumps) + spares, size)
         sizes, places, counts = np.unique(lumps, return_inverse=True, return_counts=True)
-        found._reserve(1 + len(sizes))
-        found.count = 1 + len(sizes)
         found.labels[size : size + len(lumps)] = 1 + places
-        found._sizes[: found.count] = [size + spares, *counts.tolist()]
-        found._multiples[1 : found.count] = sizes
-        found._parents[: found.count] = np.arange(found.count)
-        return found
-
-    @classmethod
-    def of(cls, labels: Ints) -> Atoms:
-        """A partition that is known already: labels 0..count-1, each of somebody."""
-        found = cls(0)
-        found.labels, found._sizes, found.real = labels, np.bincount(labels), len(labels)
-        found.count, found._parents = len(found._sizes), np.arange(len(found._sizes))
-        found._multiples = np.ones(found.count, dtype=np.int64)
+        found.sizes, found.multiples = np.append(size + spares, counts), np.append(1, sizes)
+        found.parents = np.arange(found.count)
         return found
 
     @property
-    def sizes(self) -> Ints:
-        """(p,) records in each atom."""
-        return self._sizes[: self.count]
+    def count(self) -> int:
+        """How many atoms there are."""
+        return len(self.sizes)
 
     @property
     def numbers(self) -> Ints:
         """(p,) how many numbers each atom has: a lump is one of them, for however many records it stands."""
         return self.sizes if self._stands_for is None else np.bincount(self.labels, minlength=self.count)
 
-    @property
-    def multiples(self) -> Ints:
-        """(p,) for how many records each thing in an atom stands where lumps are apart, else 1."""
-        return self._multiples[: self.count]
-
-    @property
-    def parents(self) -> Ints:
-        """(p,) atom of the partition before the last refinement that each atom came from."""
-        return self._parents[: self.count]
-
     def copy(self) -> Atoms:
         """An independent copy."""
-        twin = Atoms(0)
-        twin.labels, twin.count, twin.real = self.labels.copy(), self.count, self.real
-        twin._sizes, twin._parents = self._sizes.copy(), self._parents.copy()
-        twin._multiples = self._multiples.copy()
-        twin._stands_for = self._stands_for
+        twin = copy(self)
+        twin.labels, twin.sizes = self.labels.copy(), self.sizes.copy()
         return twin
 
     def grown(self, spares: int) -> Atoms:
         """With so many spare records more, an atom of their own, the last."""
-        twin = self.copy()
-        twin.labels = np.append(self.labels, np.full(spares, self.count, dtype=np.int64))
-        twin._reserve(self.count + 1)
-        twin._sizes[self.count], twin._parents[self.count] = spares, self.count
-        twin._multiples[self.count] = 1
+        twin, last = copy(self), self.count
+        twin.labels = np.append(self.labels, np.full(spares, last))
+        twin.sizes, twin.multiples = np.append(self.sizes, spares), np.append(self.multiples, 1)
+        twin.parents, twin._by_atom = np.append(self.parents, last), None
         if self._stands_for is not None:
             twin._stands_for = np.append(self._stands_for, np.ones(spares, dtype=np.int64))
-        twin.count += 1
         return twin
 
     @property
@@ -128,59 +104,31 @@ class Atoms:
 
     def refine(self, answer: Query) -> None:
         """Split the atoms whose records the answer tells apart. Existing labels keep their meaning."""
-        if answer.coefficients is None:
-            parts = [answer.members]
+        labels, count = self.labels[answer.members], self.count
+        stands_for = None if self._stands_for is None else self._stands_for[answer.members]
+        # a piece is what of an atom has one coefficient
+        if answer.coefficients is None and len(labels) >= count // FEW:
+            pieces, place = np.arange(count), labels
         else:
-            order = np.argsort(answer.coefficients, kind="stable")
-            cuts = np.flatnonzero(np.diff(answer.coefficients[order])) + 1
-            parts = [np.sort(part) for part in np.split(answer.members[order], cuts)]
-        first = self.count
+            weights = answer.coefficients
+            ranks = 0 if weights is None else np.unique(weights, return_inverse=True)[1] * count
+            pieces, place = np.unique(ranks + labels, return_inverse=True)
+        atoms = pieces % count
+        counts = np.bincount(place, stands_for, minlength=len(pieces)).astype(np.int64)
+        # of an atom that is asked about as a whole the last piece keeps the label
+        order = np.argsort(atoms, kind="stable")
+        last = np.flatnonzero(np.diff(atoms[order], append=-1))
+        asked = np.diff(np.cumsum(counts[order])[last], prepend=0)
+        cut = counts > 0
+        cut[order[last[asked == self.sizes[atoms[order[last]]]]]] = False
+        origin, names = atoms[cut], atoms.copy()
+        names[cut] = np.arange(count, count + len(origin))
+        self.labels[answer.members] = names[place]
+        np.subtract.at(self.sizes, origin, counts[cut])
+        self.sizes = np.append(self.sizes, counts[cut])
+        self.multiples = np.append(self.multiples, self.multiples[origin])
+        self.parents = np.append(np.arange(count), origin)
         self._by_atom = None
-        self._parents[:first] = np.arange(first)
-        for part in parts:
-            self._split(part)
-        if len(parts) > 1:
-            # a part may split an atom that an earlier part of the same answer made
-            while (self.parents >= first).any():
-                parents = self.parents
-                self._parents[: self.count] = np.where(parents >= first, parents[parents], parents)
-
-    def _split(self, members: Ints) -> None:
-        labels = self.labels[members]
-        stands_for = None if self._stands_for is None else self._stands_for[members]
-        if len(labels) < self.count // FEW:
-            touched, place = np.unique(labels, return_inverse=True)
-            counts = np.bincount(place, stands_for).astype(np.int64)
-        else:
-            place, counts = labels, np.bincount(labels, stands_for).astype(np.int64)
-            touched = np.flatnonzero(counts)
-            counts = counts[touched]
-        cut = counts < self._sizes[touched]
-        split, left = touched[cut], counts[cut]
-        fresh = np.arange(self.count, self.count + len(split))
-        self._reserve(self.count + len(split))
-        if len(split) == len(touched) == 1:
-            self.labels[members] = fresh[0]
-        elif len(split):
-            names = touched.copy()
-            names[cut] = fresh
-            if place is labels:
-                every = np.zeros(touched[-1] + 1, dtype=np.int64)
-                every[touched] = names
-                names = every
-            self.labels[members] = names[place]
-        self._sizes[split] -= left
-        self._sizes[fresh] = left
-        self._multiples[fresh] = self._multiples[split]
-        self._parents[fresh] = split
-        self.count += len(split)
-
-    def _reserve(self, count: int) -> None:
-        if count > len(self._sizes):
-            more = np.zeros(max(count, 2 * len(self._sizes)) - len(self._sizes), dtype=np.int64)
-            self._sizes = np.concatenate([self._sizes, more])
-            self._multiples = np.concatenate([self._multiples, more + 1])
-            self._parents = np.concatenate([self._parents, more])
 
     @property
     def by_atom(self) -> tuple[Ints, Ints]:
