@@ -1,7 +1,6 @@
-"""The answered system: records, answers, and everything that can be inferred from them.
+"""The answered system, façade of this package: records, answers, and everything that can be inferred.
 
-The façade of this package. Answers are added one by one; questions are answered from what is cached and
-brought up to date lazily, so adding is cheap.
+Answers are added one by one, which is cheap: what is cached is brought up to date when something is asked.
 """
 
 from __future__ import annotations
@@ -104,9 +103,8 @@ class AnsweredSystem:
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
-            lumps: (m,) for how many records, a power of two, each lump stands; of records that nobody tells
-                apart (`cae_sql.inference.facts.lumps`). Lumps have the numbers from `size` on and are members
-                as records are; the value of one is the sum of its records' values.
+            lumps: (m,) for how many records each lump stands, a power of two (`cae_sql.inference.facts.lumps`).
+                They are members with the numbers from `size` on; a value is the sum of its records' values.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
@@ -162,28 +160,26 @@ class AnsweredSystem:
             weights = [exact(given[place], f"coefficient {place}") for place in order]
         # the least value counts once for each record in a lump
         more = self.lumps[records[records >= self.size] - self.size] - 1
-        beyond = Fraction(int(more.sum()))
-        if weights is not None:
-            own = weights[len(records) - len(more) :]
-            beyond = sum((a * b for a, b in zip(own, more.tolist(), strict=True)), Fraction(0))
+        own = [Fraction(1)] * len(more) if weights is None else weights[len(records) - len(more) :]
+        beyond = sum((a * b for a, b in zip(own, more.tolist(), strict=True)), Fraction(0))
         return self._add(sum_answer(records, weights, exact(value) - beyond * self.grid.minimum, self.grid))
 
     def add_mean(self, members: ArrayLike, value: Number) -> int:
         """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""
         records, _ = members_of(members, self.first_spare)
-        count = weight(self.query("sum", records), self.size, self.lumps)[0]
-        beyond = self.grid.minimum * (count - len(records))
-        return self._add(sum_answer(records, None, exact(value) * count - beyond, self.grid))
+        return self.add_sum(records, exact(value) * int(self.people[records].sum()))
 
     def add_max(self, members: ArrayLike, value: Number) -> int:
         """Add that the greatest value among the members is value. As `add_sum`."""
-        records = members_of(members, self.first_spare)[0]
-        return self._add(extreme_answer("max", records, exact(value), self.grid))
+        return self._add_extreme("max", members, value)
 
     def add_min(self, members: ArrayLike, value: Number) -> int:
         """Add that the least value among the members is value. As `add_sum`."""
+        return self._add_extreme("min", members, value)
+
+    def _add_extreme(self, kind: Kind, members: ArrayLike, value: Number) -> int:
         records = members_of(members, self.first_spare)[0]
-        return self._add(extreme_answer("min", records, exact(value), self.grid))
+        return self._add(extreme_answer(kind, records, exact(value), self.grid))
 
     def _check_plain(self) -> None:
         """Check that there are no lumps, of whose values such a statistic would have to know."""
@@ -191,11 +187,8 @@ class AnsweredSystem:
             raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
 
     def _check_asked(self, queries: Sequence[Query]) -> None:
-        """Check that of lumps sums and extremes alone are asked, and who may attain an extreme for them.
-
-        Raises:
-            InvalidInput: another statistic, or an extreme over a lump beside which there are fewer than
-                `FEWEST` records that answers and queries treat as it.
+        """Check that of lumps sums and extremes alone are asked, and that beside each lump in an extreme there
+        are `FEWEST` records that answers and queries treat as it.
         """
         if not len(self.lumps):
             return
@@ -217,18 +210,8 @@ class AnsweredSystem:
     ) -> int:
         """Add that Σ coefficient · value over the members lies between low and high, both included.
 
-        Args:
-            members: Record numbers, or a boolean mask of all records.
-            low: The least that it may be; on a grid the next possible sum upwards is meant.
-            high: The greatest; on a grid the next possible sum downwards.
-            coefficients: One per member, 1 or -1, in the members' order; None where all are 1.
-
-        Returns:
-            The number of the first of the two answers that say so, from 0 (`mathematics.md`, 8).
-
-        Raises:
-            InvalidInput: members or coefficients that cannot be used, or no resolution, so no grid.
-            InconsistentAnswers: no table agrees; nothing is kept.
+        As `add_sum`, on a grid, with coefficients of 1 and -1; what lies off the grid is brought to it inwards.
+        The number of the first of the two answers that say so is returned (`mathematics.md`, 8).
         """
         if not self.grid.whole:
             raise InvalidInput("ranges need a grid: give the system a resolution")
@@ -243,7 +226,7 @@ class AnsweredSystem:
         zero = self.column_value(query, 0)
         least = ceil((exact(low, "low") - zero) / self.grid.unit)
         most = floor((exact(high, "high") - zero) / self.grid.unit)
-        ends = spares.between(query, least, most, int(self.grid.top), self._whole)
+        ends = spares.between(query, least, most, self._top, self._whole)
         if ends is None:
             raise InconsistentAnswers(f"no table on the grid has a sum between {low} and {high}")
         number = self._add(ends[0].answered(most))

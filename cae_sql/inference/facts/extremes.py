@@ -65,12 +65,6 @@ def rooms(knowledge: Knowledge, totals: Ints, pins: Pins) -> tuple[Ints, Ints]:
     return bounds.most - totals, totals - bounds.least
 
 
-def only(atom: int, count: int) -> NDArray[np.bool_]:
-    """(count,) True at one place."""
-    found: NDArray[np.bool_] = np.arange(count) == atom
-    return found
-
-
 def choose_witnesses(
     knowledge: Knowledge, totals: Ints, avoid: NDArray[np.bool_] | None = None, seed: int = 0
 ) -> Pins | None:

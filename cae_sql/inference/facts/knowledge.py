@@ -97,9 +97,7 @@ class Knowledge:
             atoms=self.atoms.grown(spares),
             low=np.append(self.low, 0),
             high=np.append(self.high, top),
-            outer=None
-            if self.outer is None
-            else (np.append(self.outer[0], 0), np.append(self.outer[1], top)),
+            outer=self.outer and (np.append(self.outer[0], 0), np.append(self.outer[1], top)),
             matrix=np.pad(self.matrix, ((0, 0), (0, 1))),
             tableau=NO_TABLEAU,
         )
@@ -171,9 +169,7 @@ class Knowledge:
     @property
     def loosened(self) -> Knowledge:
         """With the boxes that answers leave alone."""
-        return (
-            self if self.outer is None else replace(self, low=self.outer[0], high=self.outer[1], outer=None)
-        )
+        return replace(self, low=self.own[0], high=self.own[1], outer=None)
 
     @property
     def narrowest(self) -> int:
@@ -206,10 +202,7 @@ class Knowledge:
     @cached_property
     def able_atoms(self) -> dict[Extreme, Ints]:
         """The atoms of each extreme whose box reaches its value."""
-        found = {}
-        for extreme in self.extremes:
-            found[extreme] = self.able(extreme)
-        return found
+        return {extreme: self.able(extreme) for extreme in self.extremes}
 
     @cached_property
     def hardest_first(self) -> list[Extreme]:
@@ -252,7 +245,7 @@ class Knowledge:
             np.ascontiguousarray(self.matrix[:, parents]),
             finer,
             implied,
-            None if self.outer is None else (self.outer[0][parents], self.outer[1][parents]),
+            self.outer and (self.outer[0][parents], self.outer[1][parents]),
             tuple(each.over(parents) for each in self.observed),
         )
 
@@ -282,18 +275,18 @@ class Knowledge:
     def with_extreme(self, query: Query, value: int) -> Knowledge:
         """With one more MAX or MIN, over a partition already refined by it."""
         atoms = np.unique(self.atoms.labels[query.members])
-        low, high = self.low.copy(), self.high.copy()
-        top = query.kind == "max"
-        boxes = [(low, high)]
-        if self.outer is not None:
-            boxes.append((self.outer[0].copy(), self.outer[1].copy()))
-        times = self.atoms.multiples[atoms]
-        for least, most in boxes:
+        times, top = self.atoms.multiples[atoms], query.kind == "max"
+
+        def narrowed(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+            low, high = low.copy(), high.copy()
             if top:
-                most[atoms] = np.minimum(most[atoms], value * times)
+                high[atoms] = np.minimum(high[atoms], value * times)
             else:
-                least[atoms] = np.maximum(least[atoms], value * times)
-        known = replace(self, low=low, high=high, outer=None if self.outer is None else boxes[1])
+                low[atoms] = np.maximum(low[atoms], value * times)
+            return low, high
+
+        low, high = narrowed(self.low, self.high)
+        known = replace(self, low=low, high=high, outer=self.outer and narrowed(*self.outer))
         return known._with_attained(Extreme(top, atoms[times == 1], value, atoms[times > 1]))
 
     def with_held(self, queries: Sequence[Query]) -> Knowledge:
@@ -352,10 +345,9 @@ class Knowledge:
         bound = int(edge.max())
         inside = atoms[whole]
         for extreme in self.extremes:
-            if extreme.top == top and (extreme.value if top else -extreme.value) == bound:
-                able = extreme.atoms[(self.high if top else self.low)[extreme.atoms] == extreme.value]
-                if np.isin(able, inside).all():
-                    return extreme.value
+            at_bound = extreme.top == top and (extreme.value if top else -extreme.value) == bound
+            if at_bound and np.isin(self.able(extreme), inside).all():
+                return extreme.value
         pinned = self.low[inside] == self.high[inside]
         if pinned.any() and int(edge[whole][pinned].max()) == bound:
             return bound if top else -bound

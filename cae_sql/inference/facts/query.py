@@ -51,16 +51,12 @@ class Grid:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Query:
-    """What is asked: Σ coefficients · u over the members, an extreme of them, or another statistic.
-
-    Of statistics, "count", "quantile", "weighted" and "spread", ranges alone are told; "held", "about" and
-    "squares" are what a system keeps of a range (`cae_sql.inference.facts.ranges`,
-    `cae_sql.inference.facts.ranges`).
-    """
+    """What is asked: Σ coefficients · u over the members, an extreme of them, or another statistic."""
 
     kind: Kind
-    """"sum" (means included), "max" or "min"; "count", "quantile"; "weighted", a sum with any whole weights;
-    "spread", all squared deviations from the mean; "held", "about"; "squares", a spread that is observed."""
+    """"sum" (means included), "max" or "min"; "count", "quantile", "weighted" (a sum with any weights) and
+    "spread" (squared deviations from the mean), of which ranges alone are told; "held", "about", "squares",
+    which are kept of a range (`cae_sql.inference.facts.ranges`)."""
     members: Ints
     """(m,) record numbers, ascending, each once."""
     coefficients: Ints | None = None
@@ -109,16 +105,7 @@ class Query:
 
     def answered(self, value: Fraction | int) -> Answer:
         """The query with its answer in units."""
-        return Answer(
-            kind=self.kind,
-            members=self.members,
-            coefficients=self.coefficients,
-            factor=self.factor,
-            region=self.region,
-            ranks=self.ranks,
-            part=self.part,
-            value=Fraction(value),
-        )
+        return Answer(**{**vars(self), "value": Fraction(value)})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -143,10 +130,6 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         InconsistentAnswers: no table on the grid has this sum.
     """
     whole_weight: Fraction
-    if coefficients is None and len(members):
-        quick = _whole_sum(len(members), total, grid)
-        if quick is not None:
-            return Answer(kind="sum", members=members, value=quick)
     if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
         if not len(members):
             raise InvalidInput("a sum needs at least one member")
@@ -170,14 +153,6 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
             raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has the sum {total}")
         value = near
     return Answer(kind="sum", members=members, coefficients=row, value=value, factor=factor)
-
-
-def _whole_sum(count: int, total: Fraction, grid: Grid) -> Fraction | None:
-    """A plain sum in units where everything is whole, without arithmetic on fractions."""
-    if not (total.denominator == grid.minimum.denominator == grid.unit.denominator == 1):
-        return None
-    units, rest = divmod(total.numerator - count * grid.minimum.numerator, grid.unit.numerator)
-    return None if rest else Fraction(units)
 
 
 def extreme_answer(kind: Kind, members: Ints, extreme: Fraction, grid: Grid) -> Answer:
