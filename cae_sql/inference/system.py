@@ -103,8 +103,8 @@ class AnsweredSystem:
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
-            lumps: (m,) for how many records each lump stands, a power of two (`cae_sql.inference.facts.lumps`).
-                They are members with the numbers from `size` on; a value is the sum of its records' values.
+            lumps: (m,) for how many records, a power of two, each lump stands: a member, numbered from `size`
+                on, whose value is the sum of its records' values (`cae_sql.inference.facts.lumps`).
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
@@ -115,7 +115,7 @@ class AnsweredSystem:
         if resolution is None and len(self.lumps):
             raise InvalidInput("lumps need a grid: give the system a resolution")
         self.grid = _grid(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
-        self._named = Named(self.size, self.lumps)
+        self._named, self._top = Named(self.size, self.lumps), int(self.grid.top)
         self.answers: list[Answer] = []
         """What has been answered, in order."""
         self.ranges, self.observed = KeptRanges(seed), list[Query]()
@@ -187,8 +187,8 @@ class AnsweredSystem:
             raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
 
     def _check_asked(self, queries: Sequence[Query]) -> None:
-        """Check that of lumps sums and extremes alone are asked, and that beside each lump in an extreme there
-        are `FEWEST` records that answers and queries treat as it.
+        """Check that of lumps sums and extremes alone are asked, and that beside each lump in an extreme
+        there are `FEWEST` records that answers and queries treat as it.
         """
         if not len(self.lumps):
             return
@@ -210,8 +210,8 @@ class AnsweredSystem:
     ) -> int:
         """Add that Σ coefficient · value over the members lies between low and high, both included.
 
-        As `add_sum`, on a grid, with coefficients of 1 and -1; what lies off the grid is brought to it inwards.
-        The number of the first of the two answers that say so is returned (`mathematics.md`, 8).
+        As `add_sum`, on a grid, with coefficients of 1 and -1; ends off the grid are brought to it inwards.
+        The number is that of the first of the two answers that say so (`mathematics.md`, 8).
         """
         if not self.grid.whole:
             raise InvalidInput("ranges need a grid: give the system a resolution")
@@ -287,15 +287,15 @@ class AnsweredSystem:
         """Feasibility intervals: least and greatest value of each record over all real-valued tables.
 
         Args:
-            records: Which records; None for all.
+            records: (k,) which records; None for all.
             progress: Called with (atoms done, atoms in all).
 
         Raises:
+            InvalidInput: no such record.
             InconsistentAnswers: no table agrees with all answers.
         """
         system = self._system()
-        chosen = np.arange(self.size) if records is None else records_of(records, self.size)
-        labels = system.known.atoms.labels[chosen]
+        labels = system.known.atoms.labels[self._chosen(records)]
         wanted = np.zeros(system.known.count, dtype=np.bool_)
         wanted[labels] = True
         least, most = intervals(system, wanted, progress)
@@ -319,6 +319,9 @@ class AnsweredSystem:
         labels = self._system().known.atoms.labels[: self.size]
         return np.flatnonzero(labels == labels[record])
 
+    def _chosen(self, records: ArrayLike | None) -> Ints:
+        return np.arange(self.size) if records is None else records_of(records, self.size)
+
     def _as_floats(self, units: Sequence[Exact]) -> NDArray[np.float64]:
         """Exact units as the nearest floats in units of the column."""
         if self._scale == 1 and all(isinstance(x, int) for x in units):
@@ -326,11 +329,7 @@ class AnsweredSystem:
         return np.array([float(self.grid.to_value(Fraction(x) / self._scale)) for x in units])
 
     def explain(self, record: int, side: Side) -> Certificate:
-        """Which answers prove an end of a record's interval, and with which multipliers.
-
-        Args:
-            record: The record.
-            side: "lower" or "upper".
+        """Which answers prove an end of a record's interval, "lower" or "upper", and with which multipliers.
 
         Raises:
             InvalidInput: no such record or side.
@@ -410,7 +409,6 @@ class AnsweredSystem:
 
     def certified_at_once(self) -> Bounds:
         """As `certified`, by the roomy table alone: soon done, of some records shorter, or empty."""
-        self.pool()
         several_bases(self.roomy_table)
         low, high = certified_runs(self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
         return Bounds(
@@ -421,11 +419,11 @@ class AnsweredSystem:
     def runs(self, need: int | None = None, allowance: Allowance | None = None) -> Runs:
         """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found).
 
-        Args:
-            need: Width, greatest minus least value in units.
-            allowance: What may be spent beyond a look at the worlds that are kept.
+        `allowance` is what may be spent beyond a look at the worlds that are kept.
+
+        Raises:
+            InvalidInput: ranges of statistics are known, there are lumps or too many records, or no grid.
         """
-        self.pool()
         if self.keeps_some:
             raise InvalidInput("runs by search know nothing of ranges of statistics; certified() does")
         if not self.searched:
@@ -478,8 +476,8 @@ class AnsweredSystem:
         self._check_asked([])
         if self._kept is None:
             self._kept = SystemState(
-                self.answers, self.size, int(self.grid.top), self._pool_size, self.seed, self.prior,
-                self.lumps, self.ways,
+                self.answers, self.size, self._top, self._pool_size, self.seed, self.prior, self.lumps,
+                self.ways,
             )  # fmt: skip
         return self._kept
 
@@ -493,20 +491,15 @@ class AnsweredSystem:
     def leverage(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
         """The share of each record's variance that the answered sums explain, (k,), 0 to 1.
 
-        0 for whom no sum is about, and where boxes, or sums at their ends, leave one value and no variance to
-        explain; 1 for whom the sums determine. Of extremes only the boxes count that they leave
-        (`cae_sql.inference.posterior.leverage`).
-
-        Args:
-            records: Which records; None for all.
+        0 for whom no sum is about, and where boxes, or sums at their ends, leave one value; 1 for whom the
+        sums determine. Of extremes their boxes alone count (`cae_sql.inference.posterior.leverage`).
 
         Raises:
             InvalidInput: no resolution, so no grid; no such record.
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
         """
-        chosen = np.arange(self.size) if records is None else records_of(records, self.size)
         likely = self._likely(self._coarse, None)
-        found: NDArray[np.float64] = likely.leverage[likely.known.atoms.labels[chosen]]
+        found: NDArray[np.float64] = likely.leverage[likely.known.atoms.labels[self._chosen(records)]]
         return found
 
     def posterior(
@@ -523,8 +516,8 @@ class AnsweredSystem:
         Args:
             records: Which records; None for all.
             insider: A record and its value in units of the column, which somebody knows besides.
-            domain: Its minimum is the system's and its step a multiple of the resolution: values are gathered
-                in windows of one step. None: every value of the grid by itself.
+            domain: Values are gathered in windows of one step of it, a multiple of the resolution, from the
+                system's minimum on. None: every value of the grid by itself.
 
         Returns:
             Values in units of the column, (m,), and probabilities (k, m), rows of sum 1.
@@ -534,9 +527,8 @@ class AnsweredSystem:
                 grid; more probabilities than can be held.
             InconsistentAnswers: a sum contradicts others or the insider's value, or boxes are empty.
         """
-        chosen = np.arange(self.size) if records is None else records_of(records, self.size)
         likely = self._held(domain, insider)
-        rows: NDArray[np.float64] = likely.rows[likely.known.atoms.labels[chosen]]
+        rows: NDArray[np.float64] = likely.rows[likely.known.atoms.labels[self._chosen(records)]]
         return likely.tilt.windows.values, rows
 
     def likelihood(
@@ -548,20 +540,11 @@ class AnsweredSystem:
     def carried_by(
         self, record: int, most: int = 5, share: float = 0.9, likely: Likely | None = None
     ) -> list[tuple[int, float]]:
-        """Which answers carry the leverage of a record: a certificate of likelihood.
+        """Which answers carry the leverage of a record, a share of it at least: a certificate of likelihood.
 
-        Args:
-            record: Which.
-            most: How many answers at most.
-            share: Of its leverage, how much is enough.
-            likely: What the answers make likely, where it is known.
-
-        Returns:
-            Numbers of sums among `answers`, those that add most first, each with the leverage of the record
-            by it and those before it alone.
-
-        Raises:
-            InvalidInput, InconsistentAnswers: as `leverage`.
+        At most so many numbers of sums among `answers`, those that add most first, each with the leverage of
+        the record by it and those before it alone. `likely`: what the answers make likely, where it is known.
+        As `leverage`.
         """
         (place,) = records_of([record], self.size)
         likely = self._likely(self._coarse, None) if likely is None else likely
@@ -617,10 +600,7 @@ class AnsweredSystem:
                 answers.append(Answer(kind="sum", members=members, value=units))
             found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
             known = found.known.refined(self.observed).observing(self.observed)
-            self._likely_now = (
-                name,
-                Likely(known, found.sums, Tilt(windows, self.prior), int(self.grid.top)),
-            )
+            self._likely_now = name, Likely(known, found.sums, Tilt(windows, self.prior), self._top)
         return self._likely_now[1]
 
     # --- decisions
@@ -630,42 +610,34 @@ class AnsweredSystem:
         coefficients = None if signs is None or (signs == 1).all() else signs.astype(np.int64)
         return Query(kind=kind, members=members, coefficients=coefficients)
 
+    def _in_units(self, query: Query) -> tuple[Fraction, Fraction]:
+        """An answer of 0 units, and what a unit more is, in units of the column."""
+        if query.kind in ("count", "spread"):
+            return Fraction(0), Fraction(1) if query.kind == "count" else self.grid.unit**2
+        times = sum(weight(query, self.size, self.lumps)) if query.kind in ("sum", "weighted") else 1
+        return times * self.grid.minimum, self.grid.unit
+
     def column_value(self, query: Query, units: int) -> Fraction:
-        """An answer in units as Σ sign · value, or the extreme, in units of the column."""
-        if query.kind == "count":
-            return Fraction(units)
-        if query.kind == "spread":
-            return self.grid.unit**2 * units
-        if query.kind not in ("sum", "weighted"):
-            return self.grid.to_value(units)
-        return sum(weight(query, self.size, self.lumps)) * self.grid.minimum + self.grid.unit * units
+        """An answer in units as Σ sign · value, the extreme or the statistic, in units of the column."""
+        zero, unit = self._in_units(query)
+        return zero + unit * units
 
     def units(self, query: Query, value: Fraction) -> int:
-        """The inverse of `column_value`.
+        """The inverse of `column_value`; of a count or a spread rounded downwards.
 
         Raises:
             InconsistentAnswers: the value is not on the grid.
         """
-        if query.kind == "count":
-            return int(value)
-        if query.kind == "spread":
-            return int(value / self.grid.unit**2)
-        times = sum(weight(query, self.size, self.lumps)) if query.kind in ("sum", "weighted") else 1
-        units = (value - times * self.grid.minimum) / self.grid.unit
-        if units.denominator != 1:
+        zero, unit = self._in_units(query)
+        units = (value - zero) / unit
+        if units.denominator != 1 and query.kind not in ("count", "spread"):
             raise InconsistentAnswers(f"the answer {value} is not on the grid")
-        return int(units)
+        return floor(units)
 
     def judged(self, standard: Standard, allowance: Allowance) -> Judgement:
-        """Whether everybody keeps a standard as things stand, by little effort: an upper limit of the risk.
-
-        Args:
-            standard: The standard.
-            allowance: What may be spent; nothing more is tried beyond it.
-        """
-        top = int(self.grid.top)
-        if not self.version and standard.need <= top:
-            return Judgement(True, top)  # as the roomy table shows it, and no kernel need be loaded for it
+        """Whether everybody keeps a standard as things stand, by little effort."""
+        if not self.version and standard.need <= self._top:
+            return Judgement(True, self._top)  # as the roomy table shows it; no kernel need be loaded
         pool = self.pool()
         question = Question(self.roomy_table, pool, [], self._conditions(self._whole))
         judgement = question.exactly((), standard, allowance)
@@ -719,10 +691,10 @@ class AnsweredSystem:
         self, shares: Sequence[Kept], observed: Query, spare: int, holding: Holding | None = None,
         standard: Standard | None = None,
     ) -> None:  # fmt: skip
-        """Take what the range of a statistic says, which is known to be true, unchecked.
+        """Take what the range of a statistic says (`shares`), which is known to be true, unchecked.
 
         Args:
-            shares: That.
+            shares: What it takes for the statistic to lie in its range.
             observed: What it makes likely, as "about".
             spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
             holding: Who was held where when everybody was shown to keep the limit with it, if it is known.
@@ -741,17 +713,8 @@ class AnsweredSystem:
     ) -> Holding | None:
         """Who may be held where with more ranges known, so that everybody keeps a standard if that is found.
 
-        None where no table was found to choose them around.
-
-        Args:
-            shares: What the range of a statistic says (`cae_sql.inference.facts.ranges`).
-            spare: As many records as may be elsewhere.
-            standard: What everybody should keep.
-            allowance: What may be spent.
-            learn: Whether anything may be kept for later questions: not where a true answer is known.
-
-        Raises:
-            InvalidInput: there are lumps.
+        As `accept_range`; None where no table was found to choose them around. `learn`: whether anything may
+        be kept for later questions, not where a true answer is known.
         """
         self._check_plain()
         return self.ranges.holding(shares, spare, standard, allowance, self._around, learn)
@@ -772,7 +735,7 @@ class AnsweredSystem:
     def _conditions(self, whole: int) -> Conditions:
         """How tables over so many records, spare ones too, keep what ranges say."""
         held, bounds = self._kept_for_ranges, bounds_in(self.ranges.shares)
-        table = self.ranges.table(whole, int(self.grid.top))
+        table = self.ranges.table(whole, self._top)
         return Conditions(held or (), table, bounds, known=held is not None)
 
     @property
@@ -804,44 +767,36 @@ class AnsweredSystem:
     def possible(self, query: Query) -> tuple[int, int]:
         """The least and the greatest answer that the domain allows a sum or an extreme, in units."""
         if query.kind != "sum":
-            return 0, int(self.grid.top)
+            return 0, self._top
         up, down = weight(query, self.size, self.lumps)
-        return int(self.grid.top) * down, int(self.grid.top) * up
+        return self._top * down, self._top * up
 
     def at_most(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
-        """The query that has the exact answer `units` where the given one's is at most that.
+        """The query whose exact answer is `units` where a sum of signed values or a maximum is at most that.
 
-        Args:
-            query: A sum of signed values, or a maximum.
-            units: The end.
-            after: Others of the same decision that are about spare records: those are taken.
-
-        Returns:
-            None where there is no such end (`cae_sql.inference.facts.spares`).
+        None where there is no such end (`cae_sql.inference.facts.spares`). `after`: others of the same
+        decision, whose spare records are taken.
         """
-        top, first = int(self.grid.top), with_spares(self._whole, after)
-        return spares.at_most(query, units, top, first, self.possible(query)[0])
+        first = with_spares(self._whole, after)
+        return spares.at_most(query, units, self._top, first, self.possible(query)[0])
 
     def at_least(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
         """As `at_most`, of a sum or a minimum that is at least `units`."""
-        top, first = int(self.grid.top), with_spares(self._whole, after)
-        return spares.at_least(query, units, top, first, self.possible(query)[1])
+        first = with_spares(self._whole, after)
+        return spares.at_least(query, units, self._top, first, self.possible(query)[1])
 
     def within(
         self, query: Query, low: int, high: int, after: Sequence[Query] = ()
     ) -> tuple[Query, int] | None:
-        """A sum between two ends: the query whose exact answer is `high`, and the least that this leaves.
-
-        That is `low` or less. As `at_most`.
+        """A sum between two ends: the query whose exact answer is `high`, and the least that this leaves,
+        `low` or less. As `at_most`.
         """
-        return spares.within(query, low, high, int(self.grid.top), with_spares(self._whole, after))
+        return spares.within(query, low, high, self._top, with_spares(self._whole, after))
 
     def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
-        """Take answers that are known to be true, unchecked.
+        """Take answers that are known to be true, unchecked, and what a question made of them.
 
-        Args:
-            answers: In units.
-            learned: What a question made of them; without it the worlds are brought there later.
+        Without that the worlds are brought there later.
         """
         before = len(self.answers)
         self.answers.extend(answers)
