@@ -402,19 +402,16 @@ class AnsweredSystem:
             return self.certified_at_once()
         runs = self.runs()
         labels = runs.knowledge.atoms.labels[: self.size]
-        return Bounds(
-            self.in_column_units(runs.low)[labels].astype(np.float64),
-            self.in_column_units(runs.high)[labels].astype(np.float64),
-        )
+        return self._between(runs.low[labels], runs.high[labels])
 
     def certified_at_once(self) -> Bounds:
         """As `certified`, by the roomy table alone: soon done, of some records shorter, or empty."""
         several_bases(self.roomy_table)
         low, high = certified_runs(self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
-        return Bounds(
-            self.in_column_units(low[: self.size]).astype(np.float64),
-            self.in_column_units(high[: self.size]).astype(np.float64),
-        )
+        return self._between(low[: self.size], high[: self.size])
+
+    def _between(self, low: Ints, high: Ints) -> Bounds:
+        return Bounds(*(self.in_column_units(each).astype(np.float64) for each in (low, high)))
 
     def runs(self, need: int | None = None, allowance: Allowance | None = None) -> Runs:
         """Certified runs by atom, in units, as long as `need` where possible (None: as long as is found).

@@ -22,47 +22,28 @@ class Ways:
     """What is used. Each is True where it is."""
 
     # who is shown at once (`certify`, `tables`)
-    closed_form: bool = True
-    """Whoever is in a part with room enough is shown without a move."""
-    bases: bool = True
-    """The roomy table's bases pay for what moves."""
-    new_bases: bool = True
-    """Bases are chosen anew where a question leaves somebody open."""
-    further_bases: bool = True
-    """Of payments out of shared rooms: over more bases than the first turns have."""
-    payments: bool = True
-    """Many short payments out of shared rooms, for whom bases leave open."""
-    kept_moves: bool = True
-    """Moves that showed somebody serve later questions."""
-    reserves: bool = True
-    """Swaps of near atoms pay, in large systems."""
-    central: bool = True
-    """Tables around the analytic centre."""
-    single_answers: bool = True
-    """Tables between those of the single hypothetical answers."""
-    margin: bool = True
-    """An end stays inside of what breaks the limit."""
+    closed_form: bool = True  # whoever is in a part with room enough is shown without a move
+    bases: bool = True  # the roomy table's bases pay for what moves
+    new_bases: bool = True  # bases are chosen anew where a question leaves somebody open
+    further_bases: bool = True  # of payments out of shared rooms: over more bases than the first turns have
+    payments: bool = True  # many short payments out of shared rooms, for whom bases leave open
+    kept_moves: bool = True  # moves that showed somebody serve later questions
+    reserves: bool = True  # swaps of near atoms pay, in large systems
+    central: bool = True  # tables around the analytic centre
+    single_answers: bool = True  # tables between those of the single hypothetical answers
+    margin: bool = True  # an end stays inside of what breaks the limit
     # the few who are left
-    search: bool = True
-    """Records are searched one by one, in small systems."""
-    paired_search: bool = True
-    """And with an insider every pair of them, of narrow runs."""
-    exact_sets: bool = True
-    """What small systems leave is known exactly where their sums allow it."""
+    search: bool = True  # records are searched one by one, in small systems
+    paired_search: bool = True  # and with an insider every pair of them, of narrow runs
+    exact_sets: bool = True  # what small systems leave is known exactly where their sums allow it
     # refusals before any search
-    certain_refusals: bool = True
-    """Bounds alone refuse."""
-    out_of_reach: bool = True
-    """So little is left that looking at everybody at once can only fail."""
+    certain_refusals: bool = True  # bounds alone refuse
+    out_of_reach: bool = True  # so little is left that looking at everybody at once can only fail
     # without these what is answered is not safe
-    likely_insiders_benchmark_only: bool = True
-    """What is likely is judged for insiders too."""
-    residues_benchmark_only: bool = True
-    """What sums leave modulo small numbers."""
-    counting_benchmark_only: bool = True
-    """Small components are counted exactly."""
-    skewness_benchmark_only: bool = True
-    """The formula counts skewness."""
+    likely_insiders_benchmark_only: bool = True  # what is likely is judged for insiders too
+    residues_benchmark_only: bool = True  # what sums leave modulo small numbers
+    counting_benchmark_only: bool = True  # small components are counted exactly
+    skewness_benchmark_only: bool = True  # the formula counts skewness
 
     @property
     def keep_the_promise(self) -> bool:
