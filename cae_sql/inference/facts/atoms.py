@@ -11,9 +11,9 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints, Query
 
+NO_LUMPS: Ints = np.zeros(0, dtype=np.int64)
 FEW = 8
 """Atoms for each record of an answer from which on labels are sorted; else they are counted, in less time."""
 

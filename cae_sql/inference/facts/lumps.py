@@ -23,9 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.facts.query import Ints, Name, Query
+from cae_sql.inference.facts.atoms import NO_LUMPS as NO_LUMPS
+from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.spares import own
 
-NO_LUMPS: Ints = np.zeros(0, dtype=np.int64)
 FEWEST = 4
 """Records of a cell that stand by themselves at least: one who is judged, an insider, and two more who may
 have the cell's least and greatest value in place of somebody who went into a lump."""
@@ -80,55 +82,30 @@ class Named:
 
     def _forget(self) -> None:
         self._answers: list[Query] = []
-        self._names = np.zeros(self._size + len(self._lumps), dtype=np.uint64)
+        self._atoms = Atoms(self._size + len(self._lumps))
         self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
-        self._said: tuple[list[Name], bool] | None = None
-        """Of what was asked besides the last time; a gate asks several times on the way to one verdict."""
+        """(m,) which lumps are in an extreme."""
 
     def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
-        """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it.
-
-        By names that are drawn at random: where two are alike by chance, of 2^64, it may be mistaken. More
-        answers the next time cost no more than what is new.
-        """
+        """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it."""
         if self._answers != list(answers[: len(self._answers)]):
             self._forget()
-        for answer in answers[len(self._answers) :]:
-            self._take(answer)
-            self._said = None
-        asked = [query.name for query in queries]
-        if self._said is None or self._said[0] != asked:
-            self._said = asked, self._fit_with(queries)
-        return self._said[1]
+        self._take(answers[len(self._answers) :])
+        twin = copy(self)
+        twin._answers, twin._atoms, twin._extreme = [], self._atoms.copy(), self._extreme.copy()
+        twin._take(queries)
+        labels = twin._atoms.labels
+        alike = np.bincount(labels[: self._size], minlength=twin._atoms.count)
+        return bool((alike[labels[self._size :][twin._extreme]] >= FEWEST).all())
 
-    def _fit_with(self, queries: Sequence[Query]) -> bool:
-        if not queries:
-            return self._all_beside()
-        with_queries = copy(self)
-        with_queries._answers = list(self._answers)
-        with_queries._names, with_queries._extreme = self._names.copy(), self._extreme.copy()
-        for query in queries:
-            with_queries._take(query)
-        return with_queries._all_beside()
-
-    def _all_beside(self) -> bool:
-        mine = self._names[self._size :][self._extreme]
-        if not len(mine):
-            return True
-        names, counts = np.unique(self._names[: self._size], return_counts=True)
-        place = np.minimum(np.searchsorted(names, mine), len(names) - 1)
-        return bool(((names[place] == mine) & (counts[place] >= FEWEST)).all())
-
-    def _take(self, answer: Query) -> None:
-        own = int(np.searchsorted(answer.members, len(self._names)))  # without spare records
-        members = answer.members[:own]
-        name = np.random.default_rng(len(self._answers)).integers(1, 2**64, dtype=np.uint64)
-        signs = None if answer.coefficients is None else answer.coefficients[:own].astype(np.uint64)
-        self._names[members] += name if signs is None else name * signs
-        if answer.kind != "sum":
-            lumps = members[members >= self._size] - self._size
-            self._extreme[lumps[self._lumps[lumps] > 1]] = True
-        self._answers.append(answer)
+    def _take(self, answers: Sequence[Query]) -> None:
+        for answer in answers:
+            asked = own(answer, self._size + len(self._lumps))
+            self._atoms.refine(asked)
+            lumps = asked.members[asked.members >= self._size] - self._size
+            if answer.kind != "sum":
+                self._extreme[lumps[self._lumps[lumps] > 1]] = True
+        self._answers += answers
 
 
 def weight(query: Query, size: int, lumps: Ints) -> tuple[int, int]:
