@@ -55,16 +55,8 @@ class Program:
         integer: NDArray[np.bool_] | None = None,
         most_nodes: int | None = None,
     ) -> None:
-        """State the program.
-
-        Args:
-            matrix: (rows, columns).
-            row_lower: (rows,) least value of each row; equal to `row_upper` for an equation.
-            row_upper: (rows,) greatest value of each row.
-            lower: (columns,) least values.
-            upper: (columns,) greatest values.
-            integer: (columns,) which columns are whole numbers; None for a linear program.
-            most_nodes: Search nodes after which an integer program is given up.
+        """State the program: `integer` says which columns are whole numbers, None that none is; after so many
+        search nodes an integer program is given up.
         """
         import highspy  # here: whoever asks for what is known needs no solver
 
@@ -115,13 +107,7 @@ class Program:
             self._highs.deleteRows(1, np.array([place], dtype=np.int32))
 
     def append(self, columns: scipy.sparse.csc_array, lower: Floats, upper: Floats) -> None:
-        """Add columns (rows, added), each at its least value until a solve moves it: the basis is kept.
-
-        Args:
-            columns: Their coefficients.
-            lower: (added,) least values.
-            upper: (added,) greatest values.
-        """
+        """Add columns (rows, added), each at its least value until a solve moves it: the basis is kept."""
         count = columns.shape[1]
         self._highs.addCols(
             count,
@@ -141,14 +127,10 @@ class Program:
         first: bool = False,
         iterations: int = MOST_ITERATIONS,
     ) -> Outcome:
-        """Solve for the least Σ costs · x.
+        """Solve for the least Σ costs · x, costs by column; of an integer program `first` takes any solution.
 
-        Args:
-            costs: Cost by column; 0 elsewhere.
-            allowance: What may be spent: what it took is taken off. Nodes and iterations end it, or the last
-                resort.
-            first: Whether any solution will do (integer programs).
-            iterations: Of the simplex method, after which a linear program is given up.
+        What it took is taken off the allowance; search nodes, iterations of the simplex method or the last
+        resort end it.
         """
         highs = self._highs
         for column in self._costs:

@@ -75,15 +75,10 @@ NO_TABLEAU = Tableau.without_pivots(np.zeros((0, 0), dtype=np.int64))
 def tableau_of(
     matrix: NDArray[np.signedinteger], values: Ints, room: NDArray[np.float64]
 ) -> tuple[Tableau, Ints] | None:
-    """Reduce independent sums, the pivots chosen over all of them.
+    """Independent sums (k, p) reduced, and the right-hand sides of those with a pivot.
 
-    Args:
-        matrix: (k, p) the sums over the atoms; rows that vanish all the same are left out.
-        values: (k,) their right-hand sides.
-        room: (p,) how far each atom can move.
-
-    Returns:
-        The tableau, and the right-hand sides of its pivoted rows; None where entries grow too large.
+    `room` (p,) is how far each atom can move. A row that vanishes all the same is left out. None where
+    entries grow too large.
 
     Raises:
         InconsistentAnswers: a row that vanishes has a right-hand side that does not.

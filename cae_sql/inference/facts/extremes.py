@@ -84,14 +84,10 @@ def choose_witnesses(
 
 
 def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | None = None) -> Pins | None:
-    """Hold records at answered extremes, so many for each; None where there are not enough.
+    """Hold so many records at each answered extreme; None where there are not enough.
 
-    Args:
-        boxes: The parts.
-        totals: (p',) the table as it is; atoms that already have the room are preferred.
-        copies: How many records attain each extreme.
-        basic: Parts to hold records of only where nothing else serves.
-        seed: At random among those that have the room; by default the roomiest.
+    Atoms that have the room at these totals (p,) are preferred, the roomiest, or with a seed any of them;
+    `basic` ones serve where nothing else does.
     """
     chance = None if seed is None else np.random.default_rng(seed).random(boxes.count)
 

@@ -33,9 +33,8 @@ class Extreme:
     value: int
     """In units."""
     lumps: Ints = field(default_factory=lambda: NO_LUMPS)
-    """Atoms of lumps in the query set, where they are apart. A record of a lump may attain the value, and
-    then one of its cell that stands by itself can do so in its place (`cae_sql.inference.facts.lumps`): none
-    of these is asked to."""
+    """Atoms of lumps in the query set, where they are apart: one of their cell that stands by itself can
+    attain the value in their place (`cae_sql.inference.facts.lumps`), so none of these is asked to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +73,8 @@ class Knowledge:
     implied: tuple[Extreme, ...] = ()
     """Answered extremes that others attain for them: they matter to the reading without ties alone."""
     outer: tuple[Ints, Ints] | None = None
-    """(p,) each: the boxes that answers leave, where `low` and `high` are narrower: tables keep some records
-    in intervals, so that ranges of statistics stay true (`cae_sql.inference.facts.ranges`). Whoever moves may
-    leave them, at most two at a time. None: the same."""
+    """(p,) each: the boxes that answers leave, where `low` and `high` keep records in intervals for ranges of
+    statistics (`cae_sql.inference.facts.ranges`): up to two at a time may leave those. None: the same."""
     observed: tuple[Observed, ...] = ()
     """What ranges of statistics say, for what is likely alone."""
     tableau: Tableau = NO_TABLEAU
@@ -250,12 +248,8 @@ class Knowledge:
         )
 
     def with_sums(self, queries: Sequence[Query], totals: Ints) -> tuple[Knowledge, Ints]:
-        """With more sums, over a partition already refined by them, and which of them are independent.
-
-        Args:
-            queries: The sums.
-            totals: (p,) of a world, which has a value for each.
-        """
+        """With more sums, over a partition refined by them, and which are independent; `totals` (p,) are those
+        of any table."""
         before = len(self.matrix)
         matrix = np.vstack([self.matrix, coefficients_of(self.atoms, queries)])
         rows = independent_sums(matrix, matrix @ totals)
@@ -302,8 +296,7 @@ class Knowledge:
     def _with_attained(self, extreme: Extreme) -> Knowledge:
         """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them.
 
-        Who attains a set's extreme attains an equal one of every set around it. Boxes only narrow, and narrow
-        both alike, so what is implied once stays so.
+        Boxes only narrow, and narrow both alike, so what is implied once stays so.
         """
         able = self.able(extreme)
         inside = np.zeros(self.count, dtype=np.bool_)
@@ -332,10 +325,8 @@ class Knowledge:
         return replace(self, tableau=Tableau.without_pivots(self.matrix) if found is None else found[0])
 
     def forced_extreme(self, query: Query) -> int | None:
-        """The value of a MAX or MIN that the answers so far settle, or None.
-
-        It is settled where an answered extreme lies inside the query set and no box goes beyond it.
-        """
+        """The value of a MAX or MIN that the answers settle: one inside the set attains it, and no box goes
+        beyond it. Else None."""
         if self.outer is not None:
             return self.loosened.forced_extreme(query)
         atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)

@@ -13,8 +13,7 @@ It is no sum, so moves that keep all sums need not keep it. Tables keep it all t
   (`cae_sql.inference.tables.margins`).
 
 So of a range nothing is shown but by tables in which these records are held. Who they are is no secret: it
-follows from the question, its range and tables that are drawn. That nobody else need be held is what makes
-this cheap, and why a range should be wide: between k and all of S many are free.
+follows from the question, its range and tables that are drawn.
 
 Source: `mathematics.md`, 8 (soft constraints with a margin; s = 1 for a record, 1 for an insider).
 """
@@ -79,13 +78,9 @@ def kept_of(query: Query, told: tuple[int | None, int | None], top: int, width: 
 
 
 def shares_of(query: Query, least: int | None, most: int | None, top: int) -> list[Share]:
-    """What it takes for a statistic to lie between two ends.
+    """What it takes for a count or a quantile to lie between two ends, as `Query.of` gives answers.
 
-    Args:
-        query: A count or a quantile.
-        least: The lower end, as `Query.of` gives answers; None: nothing is said of it.
-        most: The upper end.
-        top: Greatest value of a record, in units.
+    Of an end that is None nothing is said; `top` is the greatest value of a record, in units.
     """
     members, found = query.members, list[tuple[Region, int]]()
     if query.kind == "count":
@@ -116,16 +111,13 @@ def complement(region: Region, top: int) -> Region:
 def held_in(
     kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
 ) -> list[Query] | None:
-    """Who is held where, so that tables keep the shares; None where too few are inside.
+    """Who is held where so that tables keep the shares, by interval; None where too few are inside.
 
     Args:
         kept: Shares and bounds to be kept.
         table: (n,) one that keeps them with `spare` to spare; whoever is furthest inside is held.
         boxes: (n,) each: in which intervals tables keep records already.
         spare: As many as may be elsewhere.
-
-    Returns:
-        One query for each interval, of those who are held in it.
     """
     (low, high), top = (each.copy() for each in boxes), int(boxes[1].max())
     for share in (each for each in kept if isinstance(each, Share)):

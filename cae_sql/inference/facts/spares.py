@@ -1,11 +1,10 @@
 """Spare records: what is told as an end or a range is an exact answer about some more records than are asked.
 
-"The sum over G is at most b" says no more and no less than this: there are values y of m further records, all
-inside of the domain, with Σ_G x + Σ y = b, if m records can make up for what there may be between. "At least
-b" is Σ_G x − Σ y = b; "max(S) is at most b" is max(S and some more) = b, which one of those more may attain;
-"min(S) is at least b" likewise. So whatever is kept of exact answers, tables, bases, extremes, is kept of
-ends as it is, and nothing of the engine need know of them but that spare records are nobody's: they need keep
-no run, and none of them is an insider.
+"The sum over G is at most b" says that there are values y of m further records inside of the domain with
+Σ_G x + Σ y = b, if m records can make up for what there may be between. "At least b" is Σ_G x − Σ y = b;
+"max(S) is at most b" is max(S and some more) = b, which one of those more may attain; "min(S) is at least b"
+likewise. So tables, bases and extremes serve ends as they are. Spare records are nobody's: they need keep no
+run, and none of them is an insider.
 
 Spare records have numbers from the system's size on, behind lumps if there are any, in the order of the
 answers that use them.
@@ -77,9 +76,8 @@ def within(query: Query, low: int, high: int, top: int, first: int) -> tuple[Que
 
 
 def between(query: Query, low: int, high: int, top: int, first: int) -> tuple[Query, Query] | None:
-    """A sum between two ends, exactly: the queries whose exact answers are `high` and `low`, however many
-    spare records it takes. None where its coefficients are others than 1 and −1.
-    """
+    """A sum between two ends: the queries whose exact answers are `high` and `low`, however many spare
+    records it takes. None where its coefficients are others than 1 and −1."""
     most = _with(query, high - low, 1, top, first, many=True)
     if most is None:
         return None
