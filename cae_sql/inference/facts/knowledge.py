@@ -248,8 +248,10 @@ class Knowledge:
         )
 
     def with_sums(self, queries: Sequence[Query], totals: Ints) -> tuple[Knowledge, Ints]:
-        """With more sums, over a partition refined by them, and which are independent; `totals` (p,) are those
-        of any table."""
+        """With more sums, over a partition refined by them, and which are independent.
+
+        `totals` (p,) are those of any table.
+        """
         before = len(self.matrix)
         matrix = np.vstack([self.matrix, coefficients_of(self.atoms, queries)])
         rows = independent_sums(matrix, matrix @ totals)
