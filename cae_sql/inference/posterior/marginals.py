@@ -1,12 +1,8 @@
-"""What each record's value is likely to be under an answered system: the model `exact`.
+"""Marginals under the model `exact`: all tables on the grid that agree with every answer are equally likely.
 
-All tables on the grid that agree with every answer are equally likely. Small components of the system, and
-single sums over any number of records, are counted; an answered MAX or MIN by inclusion and exclusion. What
-cannot be counted is estimated from random tables that agree with the answers, and says so.
-
-Every value of the grid is taken for equally likely before any answer, whatever prior the system draws its
-tables from. What is excluded is no part of this: an interval, or a certified run, is for
-`AnsweredSystem.bounds` and `certified`.
+Components are counted (`components`). What cannot be counted is estimated from random tables that agree with
+the answers, and says so. Every value of the grid is taken for equally likely before any answer, whatever
+prior the system draws its tables from. What is excluded is for `AnsweredSystem.bounds` and `certified`.
 
 The baseline of risk is what `exact` makes of that part of the answers which is about the whole table
 (`about_everybody`). It depends on what is known and not on how it was asked: a total that follows from the
@@ -89,8 +85,7 @@ def marginals(
         raise InvalidInput(f"system must be an AnsweredSystem, not {type(system).__name__}")
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
-    windows = Windows.of(system.grid, domain)
-    given = list(system.answers if answers is None else answers)
+    windows, given = Windows.of(system.grid, domain), list(system.answers if answers is None else answers)
     known, sums = known_of(system, given)
     windows.check_rows(known.count)
     rows, estimated = counted_exactly(known, sums, windows)
@@ -146,9 +141,8 @@ def told_of_everybody(known: Knowledge, sums: Ints) -> list[Answer]:
         weights, adds_up = multiples(known.matrix.astype(np.int64), real[None])
         if adds_up[0]:
             found.append(Query(kind="sum", members=everybody).answered(Fraction(int(weights[0] @ sums))))
-    if known.extremes or known.implied:
-        for query in (Query(kind="max", members=everybody), Query(kind="min", members=everybody)):
-            value = known.forced_extreme(query)
-            if value is not None:
-                found.append(query.answered(Fraction(value)))
+    for query in (Query(kind="max", members=everybody), Query(kind="min", members=everybody)):
+        value = known.forced_extreme(query) if known.extremes or known.implied else None
+        if value is not None:
+            found.append(query.answered(Fraction(value)))
     return found

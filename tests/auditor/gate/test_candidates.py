@@ -23,8 +23,7 @@ from auditor.deciding.rules import Budget, Rules
 from auditor.errors import EarlierAnswersWarning
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Answer
-from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelKnowledge, ModelStandard
 from cae_sql.inference.posterior.marginals import about_everybody
 from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem

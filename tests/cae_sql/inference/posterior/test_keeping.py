@@ -8,10 +8,8 @@ import pytest
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior import likely as counting
-from cae_sql.inference.posterior.areas import areas_of_rows
-from cae_sql.inference.posterior.judging import ModelJudgement
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
-from cae_sql.inference.posterior.members import MARGIN, posterior_risks
+from cae_sql.inference.posterior.baselines import MARGIN, areas_of_rows, posterior_risks
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelJudgement, ends_of
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import Star, believed, coins, dense, likely, risk, star
