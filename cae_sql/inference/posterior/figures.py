@@ -90,7 +90,7 @@ def model_risks(
     if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.first_spare:
         count = system.first_spare
         raise InvalidInput(f"labels must be {count} whole numbers, one for each record or lump")
-    baseline = marginals(system, domain, about_everybody(system))
+    baseline = marginals(system, domain, about_everybody(system.solved))
     base = areas_of_rows(baseline.probabilities[:1], domain)
     classes = _Classes(codes, found.labels, system.people)
     risk = against(areas_of_rows(found.probabilities, domain), base, domain)

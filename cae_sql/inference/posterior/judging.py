@@ -44,7 +44,7 @@ from cae_sql.inference.posterior.components import Counts, counted_exactly
 from cae_sql.inference.posterior.fit import FOUND, Fit, Start
 from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, counted_with_insider
 from cae_sql.inference.posterior.likely import Asked, Likely
-from cae_sql.inference.posterior.marginals import known_of, told_of_everybody
+from cae_sql.inference.posterior.marginals import about_everybody, solved_of
 from cae_sql.inference.posterior.pairs import risks_with_insider
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
@@ -169,14 +169,14 @@ class ModelQuestion:
         system, limit, domain = self._past.system, self._past.standard.limit, self._past.standard.domain
         windows, counts = Windows.of(system.grid, domain), self._past.counts
         pairs = zip(self.queries, values, strict=True)
-        known, sums = known_of(system, [*system.answers, *(query.answered(value) for query, value in pairs)])
-        windows.check_rows(known.count)
-        rows, missing = counted_exactly(known, sums, windows, counts, allowance)
-        everybody = known_of(system, told_of_everybody(known, sums))
-        plain, unknown = counted_exactly(*everybody, windows, counts)
+        found = solved_of(system, [*system.answers, *(query.answered(value) for query, value in pairs)])
+        windows.check_rows(found.known.count)
+        rows, missing = counted_exactly(found.known, found.sums, windows, counts, allowance)
+        everybody = solved_of(system, about_everybody(found))
+        plain, unknown = counted_exactly(everybody.known, everybody.sums, windows, counts)
         if missing.any() or unknown.any() or allowance.over:
             return UNKNOWN, False
-        rows = rows[known.atoms.protected]
+        rows = rows[found.known.atoms.protected]
         risk, entropy = against(areas_of_rows(rows, domain), areas_of_rows(plain[:1], domain), domain), None
         if limit.epsilon is not None:
             entropy = entropies_of_rows(rows, domain, float(limit.epsilon))

@@ -159,7 +159,7 @@ def learned(system: AnsweredSystem, top: int) -> float:
     tables, everybody = tables_of(system.size, top), tables_of(system.size, top)
     for answer in system.answers:
         tables = tables[says(answer, tables, top)]
-    for answer in about_everybody(system):
+    for answer in about_everybody(system.solved):
         everybody = everybody[answer.of(everybody) == answer.value]
     grid = np.arange(top + 1)
 

@@ -68,7 +68,8 @@ def test_exact_is_judged_by_the_share_of_all_tables_that_agree(seed: int, other:
     standard = ModelStandard(Limit(risk=0.5, epsilon=1, min_entropy=0.3), domain)
     found = ModelKnowledge(small.system, standard).question(queries).judge(values, later())
     everybody = np.array(list(itertools.product(grid, repeat=small.system.size)))
-    for told in about_everybody(with_answers(small.system, queries, values)):
+    after = with_answers(small.system, queries, values).solved
+    for told in about_everybody(after):
         everybody = everybody[told.of(everybody) == told.value]
     base = cae_area(grid, spread(everybody, 0, small.top))
     each = [spread(tables, record, small.top) for record in range(small.system.size)]
