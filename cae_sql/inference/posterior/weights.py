@@ -68,7 +68,8 @@ class Weighted:
             positions = start + np.arange(len(weights))
         else:
             positions, at = np.unique(np.add.outer(self.positions, other.positions), return_inverse=True)
-            weights = np.bincount(at.ravel(), np.outer(self.weights, other.weights).ravel())
+            products = np.outer(self.weights, other.weights).ravel()
+            weights = np.bincount(at.ravel(), products).astype(np.float64)
         top, kept = float(weights.max()), weights > 0
         return Weighted(positions[kept], weights[kept] / top, scale + math.log(top))
 

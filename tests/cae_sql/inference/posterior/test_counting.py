@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.counting import counted, given_sum
 from cae_sql.inference.posterior.tilt import log_geometric, of_boxes, of_sets
 from cae_sql.inference.posterior.weights import Weighted
@@ -81,6 +82,16 @@ def test_a_sum_beyond_what_is_possible_weighs_nothing_and_one_that_rounding_woul
     assert beyond.log_weight == -math.inf
     odd = Weighted(np.array([0, 1000, 1001]), np.ones(3))
     assert given_sum([odd], np.array([400]), 200 * 1000) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forty_records_of_yes_and_no_under_fourteen_sums_are_counted_in_a_million_steps(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    true, matrix = chance.integers(0, 2, 40), (chance.random((14, 40)) < 0.3).astype(np.int64)
+    coin = Weighted(np.arange(2), np.ones(2))
+    found = counted([coin] * 40, np.ones(40, dtype=np.int64), matrix, matrix @ true, Allowance(10**6))
+    assert matrix @ [p[1] for p in found.probabilities] == pytest.approx(matrix @ true, abs=1e-9)
+    assert math.exp(found.log_weight) == pytest.approx(round(math.exp(found.log_weight)), rel=1e-9)
 
 
 @given(st.floats(-40, 40), st.integers(0, 50), st.integers(0, 300))

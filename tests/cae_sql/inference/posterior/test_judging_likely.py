@@ -127,7 +127,9 @@ def test_what_was_kept_of_fewer_answers_changes_no_figure():
         if turn == 5:
             query = system.at_most(query, told + 7)  # with spare records from here on
             told += 7
-        kept, anew = LikelyKnowledge(system, standard, before), LikelyKnowledge(system, standard)
+        fresh = AnsweredSystem(300, 0, 9, 1)
+        fresh.accept(system.answers)
+        kept, anew = LikelyKnowledge(system, standard, before), LikelyKnowledge(fresh, standard)
         judged = [each.question([query]).judge((told,), ample()) for each in (kept, anew)]
         # bounds: next to a border between two cells a figure may be of either
         assert judged[0].risk == pytest.approx(judged[1].risk, abs=5e-3)
