@@ -251,7 +251,7 @@ class LikelyQuestion(ModelQuestion):
         return self._judge(likely, allowance), not likely.heaped.any()
 
     def _judge(self, likely: Likely, allowance: Allowance) -> ModelJudgement:
-        domain, limit, held = self._past.standard.domain, self._past.standard.limit, self._past.baselines
+        domain, limit = self._past.standard.domain, self._past.standard.limit
         likely.tilt.windows.check_rows(likely.known.count)
         if not likely.fit.off <= FOUND:
             return UNKNOWN
@@ -259,11 +259,12 @@ class LikelyQuestion(ModelQuestion):
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
+        baselines = self._past.baselines
         # each with how bad it may be
-        measures = [(Measure(domain, held), 1.0 if limit.risk is None else float(limit.risk))]
+        measures = [(Measure(domain, baselines), 1.0 if limit.risk is None else float(limit.risk))]
         if limit.epsilon is not None:
             least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
-            measures.append((Measure(domain, held, float(limit.epsilon)), -least))
+            measures.append((Measure(domain, baselines, float(limit.epsilon)), -least))
         worst = np.array([self._alone(likely, mine, *each) for each in measures])
         if self._insiders:
             some = mine[likely.heaped[mine]]
