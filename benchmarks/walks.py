@@ -31,9 +31,8 @@ from rich.table import Table
 from benchmarks._data import ACS, ADULT, timed
 from benchmarks._results import Line, options, write
 from cae_sql import AnsweredSystem, Domain
-from cae_sql.inference.posterior.areas import areas_of_rows
+from cae_sql.inference.posterior.baselines import against, areas_of_rows, held, posterior_risks
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.members import against, held, posterior_risks
 from cae_sql.inference.tables.priors import Prior
 
 LEAST = 25

@@ -20,8 +20,13 @@ from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 if TYPE_CHECKING:
-    from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge, ModelQuestion
-    from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyQuestion
+    from cae_sql.inference.posterior.judging import (
+        LikelyKnowledge,
+        LikelyQuestion,
+        ModelJudgement,
+        ModelKnowledge,
+        ModelQuestion,
+    )
 
 TrueValues = Callable[[Sequence[Query]], Sequence[int]]
 """Computes true answers in units; called only when the decision may look at them."""

@@ -23,8 +23,7 @@ from cae_sql.inference.standard import Judgement
 from cae_sql.threads import alone
 
 if TYPE_CHECKING:
-    from cae_sql.inference.posterior.judging import ModelQuestion
-    from cae_sql.inference.posterior.keeping import LikelyQuestion
+    from cae_sql.inference.posterior.judging import LikelyQuestion, ModelQuestion
 
 MARGIN = 0.25
 """How far the answer to a sum stays inside of what breaks the limit, as a part of what a record and an

@@ -180,7 +180,7 @@ class StatisticLadder(Ladder):
 
     def _leans(self, told: Told[int]) -> bool:
         """Whether where a weighted sum lies would say too much of who weighs more than others."""
-        from cae_sql.inference.posterior.keeping import LikelyKnowledge
+        from cae_sql.inference.posterior.judging import LikelyKnowledge
         from cae_sql.inference.posterior.range_checks import says_too_much
 
         if self.query.kind != "weighted" or not isinstance(self.case.model, LikelyKnowledge):
@@ -196,7 +196,7 @@ def _judgeable(case: Case) -> bool:
 
     Nor where what is observed does not show in the bells of all values: of two values, say.
     """
-    from cae_sql.inference.posterior.keeping import LikelyKnowledge
+    from cae_sql.inference.posterior.judging import LikelyKnowledge
     from cae_sql.inference.posterior.range_checks import sees
 
     model = case.model

@@ -20,8 +20,8 @@ from auditor.ledger import Entry
 from auditor.likeliest import Likeliest, shortest_run
 from auditor.parties.column import ColumnKnowledge
 from auditor.parties.party import Knowledge
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.posterior.members import Baseline, posterior_risks
+from cae_sql.inference.posterior.baselines import Baseline, posterior_risks
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 
 if TYPE_CHECKING:
     import pandas as pd

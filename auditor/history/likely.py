@@ -24,11 +24,10 @@ from auditor.likeliest import shortest_run
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.posterior.baselines import Baseline, posterior_risks
 from cae_sql.inference.posterior.fit import FOUND, Fit
-from cae_sql.inference.posterior.judging import breaks
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, breaks
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.members import Baseline, posterior_risks
 from cae_sql.inference.posterior.tilt import CLOSE
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit

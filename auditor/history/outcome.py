@@ -26,7 +26,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.intervals.bounds import OneByOne, Solved
 from cae_sql.inference.lookback.located_so_far import EXACT, LocatedSoFar
-from cae_sql.inference.posterior.members import Baseline
+from cae_sql.inference.posterior.baselines import Baseline
 
 Ints = NDArray[np.int64]
 MOST_CELLS = 1_000_000

@@ -35,8 +35,7 @@ from cae_sql.inference.system import AnsweredSystem
 
 if TYPE_CHECKING:
     from auditor.parties.standing import Standing
-    from cae_sql.inference.posterior.judging import ModelJudgement, ModelKnowledge
-    from cae_sql.inference.posterior.keeping import LikelyKnowledge
+    from cae_sql.inference.posterior.judging import LikelyKnowledge, ModelJudgement, ModelKnowledge
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +147,13 @@ class ColumnKnowledge:
         """What the answers make likely; None where only what they exclude decides."""
         standard = self.column.model_standard
         if standard is not None and (self._model is None or not self._model.current):
-            from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
-            from cae_sql.inference.posterior.keeping import LikelyKnowledge
+            from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelKnowledge
 
-            if isinstance(standard, ModelStandard):
-                self._model = ModelKnowledge(self.system, standard)
-            else:
+            if isinstance(standard, LikelyStandard):
                 before = self._model if isinstance(self._model, LikelyKnowledge) else None
                 self._model = LikelyKnowledge(self.system, standard, before)
+            else:
+                self._model = ModelKnowledge(self.system, standard)
         return self._model
 
     def derivable(self, queries: Sequence[Query]) -> bool:

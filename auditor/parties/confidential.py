@@ -33,8 +33,7 @@ from cae_sql.inference.ways import ALL, Ways
 from cae_sql.risk import Limit, risk_of, risk_of_run
 
 if TYPE_CHECKING:
-    from cae_sql.inference.posterior.judging import ModelStandard
-    from cae_sql.inference.posterior.keeping import LikelyStandard
+    from cae_sql.inference.posterior.judging import LikelyStandard, ModelStandard
 
 SEED = 20130527
 """Worlds are drawn with this seed in every gate: a verdict may depend on past answers, not on luck."""
@@ -370,7 +369,7 @@ def _model_standard(policy: Policy, protect: Protect) -> ModelStandard | LikelyS
     if model == "interval":
         return None
     if model == "posterior":
-        from cae_sql.inference.posterior.keeping import LikelyStandard
+        from cae_sql.inference.posterior.judging import LikelyStandard
 
         return LikelyStandard(limit, protect.domain, intruder.baseline, intruder.insiders)
     from cae_sql.inference.posterior.judging import ModelStandard

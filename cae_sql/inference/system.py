@@ -125,6 +125,7 @@ class AnsweredSystem:
         """Which ways of showing somebody are used: others than all before any question, for measurements."""
         self._pool_size = pool
         self._atoms: Atoms | None = None
+        self._refined = 0
         self._solved, self._scale = cast("Solved | None", None), 1
         self._kept: SystemState | None = None
         self._trials: dict[int, Question] = {}  # the last one about so many records, and about more
@@ -259,14 +260,17 @@ class AnsweredSystem:
             most, least = up * self.grid.top, down * self.grid.top
             if not least <= answer.value <= most:
                 raise InconsistentAnswers("an answer lies outside what the domain allows")
-        if self._atoms is None or len(self._atoms.labels) < self._whole:
-            self._atoms = Atoms(self._whole, self.first_spare, self.lumps)
-            for earlier in self.answers:
-                self._atoms.refine(earlier)
-        else:
-            self._atoms.refine(answer)
-        if self._atoms.count <= CHECKED_AT_ONCE:
+        if self._partition().count <= CHECKED_AT_ONCE:
             self._check_all(self._system())
+
+    def _partition(self) -> Atoms:
+        """The atoms of all answers: those before, refined, or made anew where spare records came since."""
+        if self._atoms is None or len(self._atoms.labels) < self._whole:
+            self._atoms, self._refined = Atoms(self._whole, self.first_spare, self.lumps), 0
+        for answer in self.answers[self._refined :]:
+            self._atoms.refine(answer)
+        self._refined = len(self.answers)
+        return self._atoms
 
     def _check_all(self, system: Solved) -> None:
         if self.grid.whole:
@@ -350,12 +354,21 @@ class AnsweredSystem:
 
         return certify(rebuild, self.answers, fine, number, side, value)
 
+    @property
+    def solved(self) -> Solved:
+        """Atoms, boxes, and independent sums with their right-hand sides, of all answers; on a grid in units.
+
+        Raises:
+            InconsistentAnswers: a sum contradicts others, or boxes are empty.
+        """
+        return self._system()
+
     def _system(self) -> Solved:
         if self._solved is None:
             self._scale = scale_of(self._whole, self.grid, self.answers)
             everything = range(len(self.answers))
             self._solved = solved(
-                self.size, self.grid, self.answers, everything, self._scale, self._atoms, self.lumps
+                self.size, self.grid, self.answers, everything, self._scale, self._partition(), self.lumps
             )
         return self._solved
 
@@ -595,7 +608,9 @@ class AnsweredSystem:
                 if units.denominator != 1 or not 0 <= units <= self.grid.top:
                     raise InvalidInput(f"the insider's value {value} is not on the grid")
                 answers.append(Answer(kind="sum", members=members, value=units))
-            found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
+            found = self.solved
+            if insider is not None:
+                found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
             known = found.known.refined(self.observed).observing(self.observed)
             self._likely_now = name, Likely(known, found.sums, Tilt(windows, self.prior), self._top)
         return self._likely_now[1]
@@ -797,7 +812,7 @@ class AnsweredSystem:
         """
         before = len(self.answers)
         self.answers.extend(answers)
-        self._solved = self._atoms = None
+        self._solved = None
         self._trials.clear()
         self.ranges.answered(None if learned is None else learned.guide)
         if learned is not None and self._kept is not None:

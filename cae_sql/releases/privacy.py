@@ -32,8 +32,7 @@ from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.members import members_of
 from cae_sql.inference.facts.query import SNAP, Query
 from cae_sql.inference.facts.rank import coefficients_of
-from cae_sql.inference.posterior.counting import counted
-from cae_sql.inference.posterior.given_sum import LONGEST, Group, given_sum, length
+from cae_sql.inference.posterior.counting import LONGEST, counted, given_sum, transform_length
 from cae_sql.inference.posterior.weights import Floats, Weighted
 from cae_sql.measure.distribution import Distribution, distribution
 from cae_sql.releases.arguments import checked_sequence, shown
@@ -88,9 +87,9 @@ class Records:
         return bits(self.candidate.probabilities)
 
     @property
-    def group(self) -> Group:
-        """As a transform takes them."""
-        return Group(self.candidate.positions, np.log(self.candidate.probabilities), self.size)
+    def weighted(self) -> Weighted:
+        """The values of one, in steps from the least, with their probabilities."""
+        return Weighted(self.candidate.positions.astype(np.int64), self.candidate.probabilities)
 
     def steps(self, total: Number) -> int:
         """A sum in steps, from the least possible one.
@@ -217,9 +216,8 @@ def privacy_losses(
         part = Records(records.candidate, records.least, len(of))
         sums.append(Query(kind="sum", members=of).answered(part.steps(total)))
         atoms.refine(sums[-1])
-    each = Weighted(records.candidate.positions.astype(np.int64), records.candidate.probabilities)
     right = np.array([int(answer.value) for answer in sums], dtype=np.int64)
-    found = counted([each] * atoms.count, atoms.sizes, coefficients_of(atoms, sums), right)
+    found = counted([records.weighted] * atoms.count, atoms.sizes, coefficients_of(atoms, sums), right)
     if not found.probabilities:
         raise InconsistentAnswers(f"no {size} of these values have these sums (in steps of {float(unit):g})")
     losses = [_loss(records, p, probabilities is None) for p in found.probabilities]
@@ -272,7 +270,7 @@ def _given(records: Records, total: int) -> Floats:
         return np.ones(1)
     counts, halves = cases_by_counts(len(x), records.size), pairs_by_halves(len(x), records.size)
     if min(counts, halves) > 10_000:
-        by_transform = given_sum([records.group], total)
+        by_transform = given_sum([records.weighted], np.array([records.size]), total)
         if by_transform is not None:
             return by_transform.probabilities[0]
     found: Floats | None = None
@@ -328,13 +326,14 @@ def _distributions(records: Records) -> tuple[Weighted, Weighted]:
     Raises:
         InvalidInput: neither a transform nor sparse convolution is quick enough.
     """
-    x, p = records.candidate.positions.astype(np.int64), records.candidate.probabilities
-    group = Group(x, np.log(p), records.size)
-    points = length([group], [p])
+    each = records.weighted
+    x, p = each.positions, each.weights
+    variance, size = p @ (x - p @ x) ** 2, np.array([records.size])
+    points = transform_length(np.array([each.span]), size, np.array([variance]))
     if points > LONGEST or records.size * len(x) < 64:
         try:
-            others = Weighted(x, p).power(records.size - 1)
-            return _normed(others), _normed(others.times(Weighted(x, p)))
+            others = each.power(records.size - 1)
+            return _normed(others), _normed(others.times(each))
         except OutOfTime as error:
             raise InvalidInput(_too_fine(records)) from error
     dense = np.zeros(points)

@@ -7,10 +7,8 @@ answers are equally likely (paper 003). And the *posterior*: `exact` where compo
 what many sums that share one person tell together.
 
     marginals.py        AnsweredSystem to marginals under `exact`, and what answers say of everybody
-    components.py       exact marginals by component, extremes by inclusion and exclusion
-    counting.py         exact marginals of records under sums: components, and who may be counted how
-    given_sum.py        one sum: convolution by Fourier transform near a tilted mean
-    layers.py           several sums that overlap: partial sums, atom by atom
+    components.py       exact marginals by component, extremes by inclusion and exclusion; kept
+    counting.py         exact marginals under sums: Fourier transforms, and partial sums atom by atom
     weights.py          weighted sets of whole numbers, their sums, and products of sums
     tilt.py             the distributions of greatest entropy, by Newton's method on its dual
     windows.py          the same with a prior, and over windows of one step
@@ -29,9 +27,7 @@ what many sums that share one person tell together.
     insiders.py         given the value of anybody else; in small systems counted
     pairs.py            the greatest risk over all pairs of a record and an insider
     tabulated.py        what a bell leaves open, from below, by lookup
-    members.py          risk against what is said of people like somebody, or the prior; areas.py: areas
-    judging.py          would everybody keep a limit, if these were the answers? Under `exact`
-    keeping.py          the same by the posterior, with insiders
+    baselines.py        areas, and risk against what is said of people like somebody, or the prior
+    judging.py          would everybody keep a limit, if these were the answers? By both models, with insiders
     figures.py          reports by class, of both
-    counts.py           what was counted, kept
 """

@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.keeping import LikelyKnowledge
+from cae_sql.inference.posterior.baselines import against, areas_of_rows, entropies_of_rows, posterior_risks
+from cae_sql.inference.posterior.judging import LikelyKnowledge
 from cae_sql.inference.posterior.marginals import about_everybody, marginals
-from cae_sql.inference.posterior.members import against, posterior_risks
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.distribution import is_number
@@ -83,20 +82,17 @@ def model_risks(
         InconsistentAnswers: no table agrees with the answers.
         OutOfTime: as `marginals`.
     """
-    if not isinstance(system, AnsweredSystem):
-        raise InvalidInput(f"system must be an AnsweredSystem, not {type(system).__name__}")
     if not isinstance(domain, Domain):
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
     if epsilon is not None and not is_number(epsilon):
         raise InvalidInput(f"epsilon must be a number of 0 or more, not {epsilon!r:.60}")
-    codes = np.asarray(labels)
+    found, codes = marginals(system, domain), np.asarray(labels)
     if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.first_spare:
         count = system.first_spare
         raise InvalidInput(f"labels must be {count} whole numbers, one for each record or lump")
-    found = marginals(system, domain)
-    baseline = marginals(system, domain, about_everybody(system))
+    baseline = marginals(system, domain, about_everybody(system.solved))
     base = areas_of_rows(baseline.probabilities[:1], domain)
-    classes = _Classes.of(codes, found.labels, system.people)
+    classes = _Classes(codes, found.labels, system.people)
     risk = against(areas_of_rows(found.probabilities, domain), base, domain)
     each = np.repeat(base, len(risk))
     figures = classes.figures(found.probabilities, each, risk, found.estimated, domain, epsilon)
@@ -104,12 +100,7 @@ def model_risks(
 
 
 def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> LikelyRisks:
-    """The figures of classes of records that an intruder cannot tell apart; nobody is an insider.
-
-    Args:
-        past: What answers make likely.
-        codes: (n,) class of each record, and of each lump, which counts as often as it has records.
-        epsilon: Approximate compromise range at which H is wanted too.
+    """As `model_risks`, by the posterior; nobody is an insider.
 
     Raises:
         InvalidInput: too many groups of records and values to hold.
@@ -118,39 +109,26 @@ def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None
     likely.tilt.windows.check_rows(likely.known.count)
     found = posterior_risks(likely, domain, past.standard.baseline)
     labels = likely.known.atoms.labels[: past.system.first_spare]
-    classes = _Classes.of(codes, labels, past.system.people)
+    classes = _Classes(codes, labels, past.system.people)
     figures = classes.figures(likely.rows, found.baseline, found.risk, ~likely.reliable, domain, epsilon)
     return LikelyRisks(**figures, leverage=classes.greatest(likely.leverage))
 
 
-@dataclass(frozen=True, eq=False)
 class _Classes:
-    """Which atoms' records are in which class. Shapes: c classes, m pairs of a class and an atom."""
+    """Which atoms' records are in which class: c classes, m pairs of a class and an atom."""
 
-    label: Ints
-    """(c,)"""
-    records: Ints
-    """(c,)"""
-    code: Ints
-    """(m,) place of a class, ascending."""
-    atom: Ints
-    """(m,) of whom it has records."""
-    weights: Floats
-    """(m,) how many."""
-
-    @classmethod
-    def of(cls, codes: Ints, labels: Ints, people: Ints) -> _Classes:
+    def __init__(self, codes: Ints, labels: Ints, people: Ints) -> None:
         """By class and atom of each record and lump, (n,), and how many people it is."""
-        names, code = np.unique(codes, return_inverse=True)
+        self.label, code = np.unique(codes, return_inverse=True)
+        self.records = np.bincount(code, people, len(self.label)).astype(np.int64)
         pairs, which = np.unique(np.column_stack([code, labels]), axis=0, return_inverse=True)
-        of_pairs = np.bincount(which.reshape(-1), people).astype(np.float64)
-        records = np.bincount(code, people, len(names)).astype(np.int64)
-        return cls(names.astype(np.int64), records, pairs[:, 0], pairs[:, 1], of_pairs)
+        self._code, self._atom = pairs.T  # (m,)
+        self._weights = np.bincount(which.reshape(-1), people)
 
     def greatest(self, of_atoms: Floats) -> Floats:
         """(c,) the greatest number of an atom, (p,), in each class."""
         found = np.full(len(self.label), -np.inf)
-        np.maximum.at(found, self.code, of_atoms[self.atom])
+        np.maximum.at(found, self._code, of_atoms[self._atom])
         return found
 
     def figures(
@@ -164,15 +142,16 @@ class _Classes:
     ) -> dict[str, Any]:
         """Of `ClassFigures`, by each atom's distribution (p, w), baseline and risk, (p,)."""
         mixed = np.zeros((len(self.label), rows.shape[1]))
-        np.add.at(mixed, self.code, self.weights[:, None] * rows[self.atom])
+        np.add.at(mixed, self._code, self._weights[:, None] * rows[self._atom])
         mixed /= self.records[:, None]
         area = areas_of_rows(mixed, domain)
-        at = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
         return {
-            "label": self.label,
+            "label": self.label.astype(np.int64),
             "records": self.records,
             "initial_entropy": entropies_of_rows(mixed, domain, 0.0),
-            "entropy_at_epsilon": at,
+            "entropy_at_epsilon": None
+            if epsilon is None
+            else entropies_of_rows(mixed, domain, float(epsilon)),
             "area": area,
             "risk": against(area, -self.greatest(-base), domain),
             "worst_risk": self.greatest(risk),

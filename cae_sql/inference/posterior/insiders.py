@@ -29,12 +29,11 @@ import numpy as np
 from cae_sql.domain import Domain
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
+from cae_sql.inference.posterior.baselines import Baselines, against, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, Bells, stiffness
 from cae_sql.inference.posterior.components import spares_of
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.members import Baselines, against
 from cae_sql.inference.posterior.tabulated import FINE, Steps, Table
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.threads import alone

@@ -1,25 +1,28 @@
 """Would everybody keep a limit by what answers make likely, were these the answers?
 
-A `…Knowledge` is what an answered system makes likely; a `…Question` belongs to it and some queries, and
-judges what their answers would make likely, one set of answers after the other. Here is what both models have
-in common, and the model `exact`: all tables that agree are equally likely. `keeping` has the posterior.
+A `…Knowledge` is what an answered system makes likely. A `…Question` belongs to it and some queries, and
+judges what their answers would make likely, one set of answers after the other. There are two models:
+
+- `exact` (`Model…`): all tables that agree are equally likely, all of it is counted;
+- the posterior (`Likely…`): counted, or the formula (`likely`), held against what is said of people like
+  somebody or the prior (`members`). With an insider also what each other record's value would make of it, up
+  to the ends that the sums leave that value (`insiders`, `pairs`).
 
 A record's risk is 1 − A / A_baseline, its entropy H(ε). Records alone are judged: H(ε) and A are concave in
 the probabilities, so the average over a class, of whatever records, has at least those of the record with
 least.
 
-Promise: fail closed. An estimate, and what is no number, shows nothing. Unless `keep` says so nothing of the
-answers judged is kept.
+Promise: fail closed. An estimate, what is no number, a λ that is not found, too few tables for the formula to
+be relied upon, and what costs too much show nothing. Unless `keep` says so nothing of the answers judged is
+kept that later verdicts could hang on.
 
 Source: `mathematics.md`, 3, 4 and 7.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -28,17 +31,31 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.components import counted_exactly
-from cae_sql.inference.posterior.marginals import known_of, told_of_everybody
-from cae_sql.inference.posterior.members import against
-from cae_sql.inference.posterior.weights import Flags, Floats
-from cae_sql.inference.posterior.windows import Windows
+from cae_sql.inference.intervals.presolve import LARGEST, narrow
+from cae_sql.inference.posterior.baselines import (
+    Baseline,
+    Baselines,
+    against,
+    areas_of_rows,
+    entropies_of_rows,
+    held,
+)
+from cae_sql.inference.posterior.components import Counts, counted_exactly
+from cae_sql.inference.posterior.fit import FOUND, Fit, Start
+from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, counted_with_insider
+from cae_sql.inference.posterior.likely import Asked, Likely
+from cae_sql.inference.posterior.marginals import about_everybody, solved_of
+from cae_sql.inference.posterior.pairs import risks_with_insider
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
+from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 
 CLOSE = 1e-9
 """Risks and entropies are compared with this tolerance: what is counted is right to about so much."""
+PAIR = 3
+"""Steps for a record and an insider that are looked at together, bounds included: the 74 million pairs of a
+day of wages took 3.2 s on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,15 @@ class ModelStandard:
     limit: Limit
     domain: Domain
     """At whose step values are judged."""
+
+
+@dataclass(frozen=True)
+class LikelyStandard(ModelStandard):
+    """What everybody must keep by the posterior."""
+
+    baseline: Baseline = "members"
+    insiders: int = 0
+    """0, or 1: somebody who knows their own value."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +104,40 @@ def breaks(limit: Limit, risk: Floats, entropy: Floats | None) -> Flags:
     return broken
 
 
-class Question(ABC):
-    """Some queries, asked together, and what their answers would make likely."""
+class ModelKnowledge:
+    """What the answers of a system make likely under `exact`, to be asked as long as they are all."""
+
+    def __init__(self, system: AnsweredSystem, standard: ModelStandard) -> None:
+        """Take note of how much is answered; work out nothing yet."""
+        self.system, self.standard, self.counts = system, standard, Counts()
+        self._version = system.version
+        self._trial: ModelQuestion | None = None
+
+    @property
+    def current(self) -> bool:
+        """Whether nothing was answered since."""
+        return self.system.version == self._version
+
+    def question(self, queries: Sequence[Query]) -> ModelQuestion:
+        """What if these were answered, together, in this order? The last one asked for is kept."""
+        names = [query.name for query in queries]
+        if self._trial is None or [query.name for query in self._trial.queries] != names:
+            self._trial = self._asked(queries)
+        return self._trial
+
+    def _asked(self, queries: Sequence[Query]) -> ModelQuestion:
+        return ModelQuestion(self, queries)
+
+
+class ModelQuestion:
+    """What some queries' answers would make likely under `exact`."""
 
     smooth = False
     """Whether answers between two that keep a limit keep it. Not where each is counted: parity decides."""
 
-    def __init__(self, queries: Sequence[Query]) -> None:
+    def __init__(self, past: ModelKnowledge, queries: Sequence[Query]) -> None:
         """Work out nothing yet; queries in the order in which they would be answered."""
-        self.queries = list(queries)
+        self.queries, self._past = list(queries), past
         self._judged: dict[tuple[int, ...], ModelJudgement] = {}
         self.open: list[int] = []
         """Queries because of which the last answers broke the limit, as far as that is known: those about
@@ -104,78 +155,201 @@ class Question(ABC):
         if name in self._judged:
             return self._judged[name]
         try:
-            found = self._found(name, allowance, keep)
+            found, smooth = self._found(name, allowance)
         except (OutOfTime, InvalidInput, InconsistentAnswers):
-            found = UNKNOWN
+            found, smooth = UNKNOWN, True
+        if keep:
+            self.smooth = self.smooth and smooth
         if keep and (found.counted or not allowance.over):
             self._judged[name] = found
         return found
 
-    @abstractmethod
-    def _found(self, values: tuple[int, ...], allowance: Allowance, keep: bool) -> ModelJudgement:
-        """As `judge`, of answers that were not judged before."""
-
-
-Q = TypeVar("Q", bound=Question)
-
-
-class AsItStands(Generic[Q]):
-    """A system as it is, to be asked as long as nothing more is answered."""
-
-    def __init__(self, system: AnsweredSystem, made: Callable[[Sequence[Query]], Q]) -> None:
-        """Take note of how much is answered; `made` makes a question."""
-        self.system, self._made = system, made
-        self._version = system.version
-        self._trial: Q | None = None
-
-    @property
-    def current(self) -> bool:
-        """Whether nothing was answered since."""
-        return self.system.version == self._version
-
-    def question(self, queries: Sequence[Query]) -> Q:
-        """What if these were answered, together? The last one asked for is kept."""
-        names = [query.name for query in queries]
-        if self._trial is None or [query.name for query in self._trial.queries] != names:
-            self._trial = self._made(queries)
-        return self._trial
-
-
-class ModelKnowledge(AsItStands["ModelQuestion"]):
-    """What the answers of a system make likely under `exact`, to be asked as long as they are all."""
-
-    def __init__(self, system: AnsweredSystem, standard: ModelStandard) -> None:
-        """Work out nothing yet."""
-        super().__init__(system, lambda queries: ModelQuestion(self, queries))
-        self.standard = standard
-
-    @cached_property
-    def windows(self) -> Windows:
-        """In which values are gathered."""
-        return Windows.of(self.system.grid, self.standard.domain)
-
-
-class ModelQuestion(Question):
-    """What some queries' answers would make likely under `exact`."""
-
-    def __init__(self, past: ModelKnowledge, queries: Sequence[Query]) -> None:
-        """Work out nothing yet."""
-        super().__init__(queries)
-        self._past, self._counted = past, dict[bytes, list[Floats]]()
-
-    def _found(self, values: tuple[int, ...], allowance: Allowance, keep: bool) -> ModelJudgement:
-        system, windows, standard = self._past.system, self._past.windows, self._past.standard
-        counted = self._counted if keep else dict(self._counted)
+    def _found(self, values: tuple[int, ...], allowance: Allowance) -> tuple[ModelJudgement, bool]:
+        """As `judge`, of answers that were not judged before; and whether they leave it `smooth`."""
+        system, limit, domain = self._past.system, self._past.standard.limit, self._past.standard.domain
+        windows, counts = Windows.of(system.grid, domain), self._past.counts
         pairs = zip(self.queries, values, strict=True)
-        known, sums = known_of(system, [*system.answers, *(query.answered(value) for query, value in pairs)])
-        windows.check_rows(known.count)
-        rows, _ = counted_exactly(known, sums, windows, counted, allowance, strict=True)
-        everybody = known_of(system, told_of_everybody(known, sums))
-        plain, _ = counted_exactly(*everybody, windows, counted, strict=True)
-        if allowance.over:
-            return UNKNOWN
-        limit, domain, rows = standard.limit, standard.domain, rows[known.atoms.protected]
+        found = solved_of(system, [*system.answers, *(query.answered(value) for query, value in pairs)])
+        windows.check_rows(found.known.count)
+        rows, missing = counted_exactly(found.known, found.sums, windows, counts, allowance)
+        everybody = solved_of(system, about_everybody(found))
+        plain, unknown = counted_exactly(everybody.known, everybody.sums, windows, counts)
+        if missing.any() or unknown.any() or allowance.over:
+            return UNKNOWN, False
+        rows = rows[found.known.atoms.protected]
         risk, entropy = against(areas_of_rows(rows, domain), areas_of_rows(plain[:1], domain), domain), None
         if limit.epsilon is not None:
             entropy = entropies_of_rows(rows, domain, float(limit.epsilon))
-        return ModelJudgement(not breaks(limit, risk, entropy).any(), float(risk.max()))
+        return ModelJudgement(not breaks(limit, risk, entropy).any(), float(risk.max())), False
+
+
+class LikelyKnowledge(ModelKnowledge):
+    """The same by the posterior."""
+
+    standard: LikelyStandard
+
+    def __init__(
+        self, system: AnsweredSystem, standard: LikelyStandard, before: LikelyKnowledge | None = None
+    ) -> None:
+        """Work out nothing yet; `before` is of the same system with fewer answers, and leaves less to do."""
+        super().__init__(system, standard)
+        self._start: Start | None = None
+        """λ of fewer answers."""
+        if before is not None:
+            self.counts, self._start = before.counts, before.fitted
+
+    @property
+    def fitted(self) -> Start | None:
+        """λ of all answers; None, or that of fewer, where it was not asked for or not found."""
+        likely = vars(self).get("likely")
+        if likely is None or "fit" not in vars(likely):
+            return self._start
+        fit = likely.fit.sums_alone
+        return None if fit.off > FOUND else Start(fit.observed.sums, fit.point)
+
+    @cached_property
+    def baselines(self) -> Baselines:
+        """What posteriors are held against, whatever is answered."""
+        return held(self.likely.tilt, self.likely.top, self.standard.domain, self.standard.baseline)
+
+    @cached_property
+    def likely(self) -> Likely:
+        """Of the past answers.
+
+        Raises:
+            InvalidInput: a domain that does not fit the grid.
+        """
+        system, found = self.system, self.system.solved
+        tilt = Tilt(Windows.of(system.grid, self.standard.domain), system.prior)
+        known, top = found.known.refined(system.observed).observing(system.observed), int(system.grid.top)
+        return Likely(known, found.sums, tilt, top, start=self._start, ways=system.ways, counts=self.counts)
+
+    def _asked(self, queries: Sequence[Query]) -> LikelyQuestion:
+        return LikelyQuestion(self, queries)
+
+
+class LikelyQuestion(ModelQuestion):
+    """The same by the posterior, with insiders."""
+
+    _past: LikelyKnowledge
+
+    def __init__(self, past: LikelyKnowledge, queries: Sequence[Query]) -> None:
+        """Work out nothing yet."""
+        super().__init__(past, queries)
+        self._insiders = past.standard.insiders * past.system.ways.likely_insiders_benchmark_only
+        self.smooth = all(query.kind == "sum" for query in queries)
+        """Leverage hardly hangs on sums: those between two that keep a limit keep it. Where sums are no bell
+        what is known does: once such a hypothetical answer has been judged, it is False. Extremes do, too:
+        who attains a rare one stands out, whatever lesser and greater ones would leave."""
+
+    @cached_property
+    def _given(self) -> Asked:
+        return Asked(self._past.likely, self.queries)
+
+    def _found(self, values: tuple[int, ...], allowance: Allowance) -> tuple[ModelJudgement, bool]:
+        likely = self._given.given(values, allowance)
+        return self._judge(likely, allowance), not likely.heaped.any()
+
+    def _judge(self, likely: Likely, allowance: Allowance) -> ModelJudgement:
+        domain, limit = self._past.standard.domain, self._past.standard.limit
+        likely.tilt.windows.check_rows(likely.known.count)
+        if not likely.fit.off <= FOUND:
+            return UNKNOWN
+        mine = np.flatnonzero(likely.known.protected)
+        if not likely.reliable[mine].all():
+            self._leave_open(likely, mine[~likely.reliable[mine]])
+            return UNKNOWN
+        baselines = self._past.baselines
+        # each with how bad it may be
+        measures = [(Measure(domain, baselines), 1.0 if limit.risk is None else float(limit.risk))]
+        if limit.epsilon is not None:
+            least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
+            measures.append((Measure(domain, baselines, float(limit.epsilon)), -least))
+        worst = np.array([self._alone(likely, mine, *each) for each in measures])
+        if self._insiders:
+            some = mine[likely.heaped[mine]]
+            if len(some):  # what insiders make of sums that are no bell is counted, or not known
+                if not _keeps(limit, worst):
+                    return ModelJudgement(False, float(worst[0]))  # to count takes long
+                if not counted_with_insider(likely, measures[0][0]).atoms[some].all():
+                    return UNKNOWN
+            known = [self._with_insider(likely, *each, allowance) for each in measures]
+            worst = np.maximum(worst, known)  # what is no number stays
+        return ModelJudgement(_keeps(limit, worst), float(worst[0]))
+
+    def _leave_open(self, likely: Likely, atoms: Ints) -> None:
+        """Say because of which queries some atoms have too little: those about them, or else those of their
+        components."""
+        labels, of_records = likely.known.components, likely.known.atoms.labels
+        lost = np.isin(of_records, atoms)
+        about = [place for place, query in enumerate(self.queries) if lost[query.members].any()]
+        if not about:
+            own = labels[of_records[[int(query.members[0]) for query in self.queries]]]
+            about = np.flatnonzero(np.isin(own, labels[atoms])).tolist()
+        self.open = sorted({*self.open, *about})
+
+    def _alone(self, likely: Likely, mine: Ints, measure: Measure, enough: float) -> float:
+        """How bad the worst of some atoms is, or with insiders a bound where it keeps the limit.
+
+        With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
+        """
+        by_bound = self._insiders and measure.epsilon is None
+        if by_bound:
+            mine = mine[~likely.plain[mine]]
+        if not len(mine):
+            return -np.inf
+        each = [self._each(by, mine, measure, enough if by_bound else -np.inf) for by in likely.both]
+        bad = measure.judged(each[-1], each[0])
+        self._leave_open(likely, mine[~(bad <= enough)])
+        return float(bad.max())
+
+    def _each(self, likely: Likely, atoms: Ints, measure: Measure, enough: float) -> Floats:
+        """(r,) how bad each of some atoms is, or a bound where that is enough.
+
+        What is counted, or mixed, is no bell q. Where p ≥ c q, p is a mixture
+        of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
+        """
+        rows, base = likely.rows_of(atoms), measure.baselines.of(likely)[atoms]
+        bad = np.full(len(atoms), np.inf)
+        if enough > -np.inf:
+            columns = np.searchsorted(likely.fit.observed.atoms, atoms)
+            bells = bells_of(likely, columns, Given(likely.fit.leverage[columns], likely.fit.shift[columns]))
+            like = bells.rows(likely.tilt)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                part = np.where(like > 0, rows / like, 1.0).min(axis=1)
+            bad = measure.bad(np.minimum(part, 1.0) * measure.table().least(bells), base)
+        some = np.flatnonzero(~(bad <= enough))
+        bad[some] = measure.bad(measure.left(rows[some]), base[some])
+        return bad
+
+    def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
+        """How bad the worst is that an insider's value can bring about."""
+        counted = counted_with_insider(likely, measure)
+        by_formula = risks_with_insider(likely, ends_of(likely.fit), measure, enough, counted.atoms)
+        allowance.spend(PAIR * by_formula.pairs)
+        each = np.where(counted.atoms, counted.risk, by_formula.risk)
+        if not each.max() <= enough:
+            self._leave_open(likely, np.flatnonzero(~(each <= enough)))
+        return float(each.max())
+
+
+def _keeps(limit: Limit, worst: Floats) -> bool:
+    """Whether the greatest risk, and −H(ε) where it is asked for, keep a limit."""
+    return not breaks(limit, worst[:1], -worst[1:] if len(worst) > 1 else None).any()
+
+
+def ends_of(fit: Fit) -> Floats:
+    """(a, 2) between which the value of one record of each column of somebody lies, in units, by single sums.
+
+    Raises:
+        InconsistentAnswers: a sum is out of reach.
+    """
+    seen = fit.sums_alone.observed
+    starts, columns, entries = (
+        each.astype(np.int64) for each in (seen.rows.indptr, seen.rows.indices, seen.rows.data)
+    )
+    low, high, others = seen.sizes * seen.low, seen.sizes * seen.high, seen.sizes - 1
+    if not narrow(starts, columns, entries, seen.sums, low, high, LARGEST):
+        raise InconsistentAnswers("no table inside the domain agrees with a sum")
+    ends = np.maximum(seen.low, low - others * seen.high), np.minimum(seen.high, high - others * seen.low)
+    return np.stack(ends, axis=1)[: seen.people].astype(np.float64)

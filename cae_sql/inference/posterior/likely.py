@@ -33,8 +33,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.posterior.apart import LITTLE, Apart
 from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
-from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
-from cae_sql.inference.posterior.counts import Counts
+from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, Counts, name_of, of_component
 from cae_sql.inference.posterior.fit import FOUND as FOUND
 from cae_sql.inference.posterior.fit import Bordered, Fit, Start
 from cae_sql.inference.posterior.heaps import Characters, in_heaps

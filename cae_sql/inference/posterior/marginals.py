@@ -1,12 +1,8 @@
-"""What each record's value is likely to be under an answered system: the model `exact`.
+"""Marginals under the model `exact`: all tables on the grid that agree with every answer are equally likely.
 
-All tables on the grid that agree with every answer are equally likely. Small components of the system, and
-single sums over any number of records, are counted; an answered MAX or MIN by inclusion and exclusion. What
-cannot be counted is estimated from random tables that agree with the answers, and says so.
-
-Every value of the grid is taken for equally likely before any answer, whatever prior the system draws its
-tables from. What is excluded is no part of this: an interval, or a certified run, is for
-`AnsweredSystem.bounds` and `certified`.
+Components are counted (`components`). What cannot be counted is estimated from random tables that agree with
+the answers, and says so. Every value of the grid is taken for equally likely before any answer, whatever
+prior the system draws its tables from. What is excluded is for `AnsweredSystem.bounds` and `certified`.
 
 The baseline of risk is what `exact` makes of that part of the answers which is about the whole table
 (`about_everybody`). It depends on what is known and not on how it was asked: a total that follows from the
@@ -29,6 +25,7 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import multiples
+from cae_sql.inference.intervals.bounds import Solved
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.components import counted_exactly
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -89,11 +86,11 @@ def marginals(
         raise InvalidInput(f"system must be an AnsweredSystem, not {type(system).__name__}")
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
-    windows = Windows.of(system.grid, domain)
-    given = list(system.answers if answers is None else answers)
-    known, sums = known_of(system, given)
+    windows, given = Windows.of(system.grid, domain), list(system.answers if answers is None else answers)
+    found = solved_of(system, given)
+    known = found.known
     windows.check_rows(known.count)
-    rows, estimated = counted_exactly(known, sums, windows)
+    rows, estimated = counted_exactly(known, found.sums, windows)
     if estimated.any():
         rows[estimated] = _estimate(system, given, known, windows)[estimated]
     return Marginals(known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
@@ -116,39 +113,30 @@ def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, w
     return found
 
 
-def known_of(system: AnsweredSystem, answers: Sequence[Answer]) -> tuple[Knowledge, Ints]:
+def solved_of(system: AnsweredSystem, answers: Sequence[Answer]) -> Solved:
     """Boxes, extremes and independent sums of some answers, with the sums' right-hand sides.
 
     Raises:
         InconsistentAnswers: a sum contradicts others, or boxes are empty.
     """
-    found = solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
-    return found.known, found.sums
+    return solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
 
 
-def about_everybody(system: AnsweredSystem) -> list[Answer]:
-    """The sum, maximum and minimum over all records, those of them that the answers tell or imply.
-
-    Raises:
-        InconsistentAnswers: as `known_of`.
-    """
-    return told_of_everybody(*known_of(system, system.answers))
-
-
-def told_of_everybody(known: Knowledge, sums: Ints) -> list[Answer]:
-    """The same by what is known of all records, lumps included.
+def about_everybody(found: Solved) -> list[Answer]:
+    """The sum, maximum and minimum over all records, lumps included, those that answers tell or imply.
 
     With rows that have no ±1 the total may follow from the sums and still count as not known, the safe side.
     """
-    everybody, found = np.arange(known.atoms.real), list[Answer]()
+    known, told = found.known, list[Answer]()
+    everybody = np.arange(known.atoms.real)
     if len(known.matrix):
         real = known.atoms.protected.astype(np.int64)  # spare records are nobody's
         weights, adds_up = multiples(known.matrix.astype(np.int64), real[None])
         if adds_up[0]:
-            found.append(Query(kind="sum", members=everybody).answered(Fraction(int(weights[0] @ sums))))
-    if known.extremes or known.implied:
-        for query in (Query(kind="max", members=everybody), Query(kind="min", members=everybody)):
-            value = known.forced_extreme(query)
-            if value is not None:
-                found.append(query.answered(Fraction(value)))
-    return found
+            total = Fraction(int(weights[0] @ found.sums))
+            told.append(Query(kind="sum", members=everybody).answered(total))
+    for query in (Query(kind="max", members=everybody), Query(kind="min", members=everybody)):
+        value = known.forced_extreme(query) if known.extremes or known.implied else None
+        if value is not None:
+            told.append(query.answered(Fraction(value)))
+    return told

@@ -1,41 +1,37 @@
-"""What ranges of statistics make likely: observations with noise, in one fit with the answered sums.
+"""Ranges of statistics as observations with noise: the leverage of counts, weighted sums and spreads.
 
-A range of width w of a count over S is taken as if the sum over S were known but for a noise, of variance
+A range of width w of a count over S is taken for the sum over S, known but for a noise of variance
 
     min( (w²/12) · Var(x) / Var(g),  (π/2 − 1) · Var(Σ x given earlier answers and observations) ),
 
 g being 1 for those who are counted and 0 for others: as if to know g were to know x. The second is what the
 most telling single limit takes away, one in the middle of what is expected: a wide range tells by where its
-ends are, and of its width alone too little would be made. A range of a weighted sum, Σ a x, is that very
-observation with noise w²/12.
+ends are. A range of a weighted sum, Σ a x, is that very observation with noise w²/12.
 
-A record's leverage is that of all sums and observations together, and besides it that of the observations
-alone, `LUCK` times, as if they were about something else: κ = κ_all + LUCK κ_observations. So neither what
-counts say of x besides sums over the same people is missed, nor what both say together. And leverage knows
-the mean alone, with a bell in the middle of what is expected: who is at an end of the domain is left with
-less than that bell, and some ranges tell more than others of the same width. It is more than they say, for
-certain where g and x have little to do with each other: a brake, not an estimate. Expected sums are left
-where the answered sums put them: what a count says of a group is no disclosure about one person.
+A record's leverage is that of sums and observations together, and besides it that of the observations alone,
+`LUCK` times, as if they were about something else: κ = κ_all + `LUCK` κ_observations. So neither what counts
+say of x besides sums over the same people is missed, nor what both say together; and who is at an end of the
+domain is left with less than a bell around the mean, and some ranges tell more than others of the same width.
+It is a brake, not an estimate. Expected sums stay where the answered sums put them: what a count says of a
+group is no disclosure about one person.
 
 **Spreads**, Σ (x − mean)², are no sum. Beside the people's sum, known or not, a range of their spread says
 how large Σ (x − c)² is, for some c. Of one of them, i, that is (x_i − c)² known but for noise, of variance
 
     N = what the range leaves (as above) + Σ over others of the variance of (x_j − c)².
 
-Of values v that parabola differs from what it is at the mean μ of what is expected by (v − μ)(v + μ − 2c).
-So the likelihood of v against that of μ falls no faster than a bell around μ does with
+Against its value at the mean μ that parabola is (v − μ)(v + μ − 2c). So the likelihood of v falls no faster
+than a bell around μ with
 
     κ = s² / N,   s = the greatest |v + μ − 2c| of the values that i may have,
 
-counted `TIMES` as much: who has another value v' is seen by differences of up to |v − v'| · 2s, a κ up to
-four times as great, and some ranges tell more than others. Where the sum is not known, c is the mean of the
-members, but others vary more than they do around the c of which (x − c)² has least to do with x: so N takes
-the others around such a c of their own, and s the greater of the two. What an insider knows is left out of N
-as well: the two members who vary most, i or not, count for nothing in it.
+counted `TIMES` as much: who has another value is seen by differences of up to twice s. Where the sum is not
+known, c is the mean of the members, but others vary more than they do around the c of which (x − c)² has
+least to do with x: so N takes the others around such a c of their own, and s the greater of the two. The two
+members who vary most count for nothing in N: one may be i, one an insider.
 
-Promise: a bell of each record that ranges of spreads narrow at least as much as they would with Gaussian
-others, whatever else is known of sums. Under which priors no bell around the mean sees any of this is for
-`range_checks`.
+Promise: a bell of each record that ranges narrow at least as much as they would with Gaussian others. Under
+which priors no bell around the mean sees any of this is for `range_checks`.
 
 Source: `mathematics.md`, 8 (a brake).
 """
@@ -44,12 +40,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.posterior.bell import STILL
+from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.leverage import Factor
 from cae_sql.inference.posterior.tilt import Moments, cumulants
@@ -69,8 +64,6 @@ ONE_LIMIT = float(np.pi / 2 - 1)
 """Of a variance, the noise with which a limit in the middle tells on which side of it a value lies."""
 LEAST = 1e-9
 """Variance of noise, in units²: so rows stay independent."""
-SURE = 1e-9
-"""1 − h below which nothing is left."""
 ALONE = 1e-12
 """Of a range, the part of others' variance and noise below which it is rounding."""
 
@@ -97,9 +90,10 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
     noise = _noise_of(plain, own - cross.T @ fit.factor.solve(cross) if len(cross) else own)
     apart = _noise_of(plain, own)
     found = _bordered(fit, rows, noise)
-    kappa = _stiffness(found.leverage)
     image = Factor.by(own + np.diag(apart)).root @ np.hstack([rows, np.eye(count)])
-    kappa += LUCK * _stiffness(np.clip(np.append(fit.variances, apart) * (image**2).sum(axis=0), 0.0, 1.0))
+    alone = np.clip(np.append(fit.variances, apart) * (image**2).sum(axis=0), 0.0, 1.0)
+    once = np.ones(len(alone))  # κ σ²
+    kappa = stiffness(found.leverage, once) + LUCK * stiffness(alone, once)
     spreads = [(place[each.atoms], each.noise) for each in known.observed if each.squares]
     if spreads:
         kappa[: seen.people] += _told_by_spreads(fit, spreads)
@@ -142,35 +136,24 @@ def _noise_of(plain: Floats, covariance: Floats) -> Floats:
     return np.maximum(found, LEAST)
 
 
-def _stiffness(leverage: Floats) -> Floats:
-    found: Floats = leverage / np.maximum(1.0 - leverage, SURE)
-    return found
+def parabolas(fit: Fit) -> tuple[Floats, Floats]:
+    """(a,) of one record of each column of somebody the c around which (x − c)² has no covariance with x, and
+    the variance of (x − c)²: what x does not explain of x².
 
-
-class Parabolas(NamedTuple):
-    """Of one record of each column of somebody, (a,)."""
-
-    centers: Floats
-    """The c around which (x − c)² has no covariance with x."""
-    variances: Floats
-    """Of (x − c)², around that: what x does not explain of x²."""
-
-
-def parabolas(fit: Fit) -> Parabolas:
-    """With m₂, m₃, m₄ of x around its mean: c = μ + m₃ / 2m₂, and m₄ − m₂² − m₃² / m₂ is what is left."""
-    seen = fit.observed
-    some = slice(0, seen.people)
+    With m₂, m₃, m₄ of x around its mean: c = μ + m₃ / 2m₂, and m₄ − m₂² − m₃² / m₂ is what is left.
+    """
+    seen, some = fit.observed, slice(0, fit.observed.people)
     now, three, four = cumulants(fit.tilt.moments(seen.low[some], seen.high[some]), fit.theta[some])
     moving = now.variances > STILL
     two = np.where(moving, now.variances, 1.0)
     left = np.maximum(four + 2 * two**2 - three**2 / two, 0.0)
-    return Parabolas(now.means + np.where(moving, three / (2 * two), 0.0), np.where(moving, left, 0.0))
+    return now.means + np.where(moving, three / (2 * two), 0.0), np.where(moving, left, 0.0)
 
 
 def _told_by_spreads(fit: Fit, spreads: Sequence[tuple[Ints, float]]) -> Floats:
     """(a,) κ σ² of one record of each column of somebody, `TIMES`; of each range the columns of its members,
     and w²/12."""
-    seen, found = fit.observed, parabolas(fit)
+    seen, (centers, unexplained) = fit.observed, parabolas(fit)
     people = seen.people
     sizes, means, variances = seen.sizes[:people], fit.means[:people], fit.variances[:people]
     rows, steep = np.zeros((2, len(spreads), people))
@@ -179,16 +162,16 @@ def _told_by_spreads(fit: Fit, spreads: Sequence[tuple[Ints, float]]) -> Floats:
         rows[number, at] = 1.0
         center = float(np.average(means[at], weights=sizes[at]))
         ends = np.stack([seen.low[at], seen.high[at]]) + means[at]
-        away = np.stack([ends - 2 * center, ends - 2 * found.centers[at]])
+        away = np.stack([ends - 2 * center, ends - 2 * centers[at]])
         steep[number, at] = np.abs(away).max(axis=(0, 1))
-        most[number] = np.sort(np.repeat(found.variances[at], np.minimum(sizes[at], 2)))[-2:].sum()
-    own = (rows * sizes * found.variances) @ rows.T
+        most[number] = np.sort(np.repeat(unexplained[at], np.minimum(sizes[at], 2)))[-2:].sum()
+    own = (rows * sizes * unexplained) @ rows.T
     noise = _noise_of(np.array([plain for _, plain in spreads]), own)
     whole = np.diag(own) + noise
     steep /= np.sqrt(np.maximum(whole - most, ALONE * whole) / whole)[:, None]
     root = Factor.by(own + np.diag(noise)).root
     told, same = root @ steep, root @ rows
     # without the record itself, by Sherman and Morrison
-    rest = np.maximum(1.0 - found.variances * (same**2).sum(axis=0), ALONE)
-    kappa: Floats = (told**2).sum(axis=0) + found.variances * (told * same).sum(axis=0) ** 2 / rest
+    rest = np.maximum(1.0 - unexplained * (same**2).sum(axis=0), ALONE)
+    kappa: Floats = (told**2).sum(axis=0) + unexplained * (told * same).sum(axis=0) ** 2 / rest
     return np.where(variances > STILL, TIMES * variances * kappa, 0.0)

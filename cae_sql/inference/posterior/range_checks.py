@@ -1,21 +1,18 @@
-"""Two checks of ranges of statistics, of what observations with noise (`noisy`) do not see.
+"""Checks of ranges of statistics, for what observations with noise (`noisy`) do not see.
 
-**Priors under which no bell around the mean sees a range** (`sees`). Whose value lies elsewhere is left with
-less than a bell around the mean, which is made up for by a narrower one. Where most values are at both ends
-of the domain, or there are two values, that does not help: nothing of them is near the mean, so no bell
-there tells one end from the other, and a range may. So a prior is tried: for each value v and precision κ, a
+**Priors under which no bell around the mean sees a range** (`sees`). Where most values are at both ends of
+the domain, or there are two values, no bell around the mean tells one end from the other, and a range may. So
+a prior is tried, its tilts, and the shortest boxes that the limit allows: for each value v and precision κ, a
 bell around v, `SPARE` times as precise, is held against the one around the mean that κ is judged by
-(`noisy.LUCK`). If the one around some v leaves less than a limit asks for, so must the other. Tilts of the
-prior, and the shortest boxes that the limit allows, are tried as well.
+(`noisy.LUCK`). If the one around some v leaves less than the limit asks for, so must the other.
 
-**Where a range of a weighted sum lies** (`says_too_much`). How wide it is counts as an observation with
-noise. Where it lies tilts everybody: to a sum that is far from what is expected, whoever weighs six times as
-much as others is believed to have what makes it so. What that says of all alike is a finding about the
-group; this is about who it is said of more. Given the exact sums, a weighted sum Σ w x moves only by w̃ = w
-− Aᵀλ, λ from A D Aᵀ λ = A D w, the part of the weights that the sums do not say. Everybody's distribution
-tilted by s w̃, with s such that the sum is expected where a Gaussian cut off at the range's ends has its
-mean, is what the range makes likely, to first order in what is left of the others. Held against it is one's
-own distribution, and the same tilted as by a typical weight.
+**Where a range of a weighted sum lies** (`says_too_much`). A sum that is far from what is expected tilts
+everybody, most of all whoever weighs six times as much as others. What that says of all alike is a finding
+about the group; this is about who it is said of more. Given the exact sums, Σ w x moves only by w̃ = w − Aᵀλ,
+A D Aᵀ λ = A D w, the part of the weights that the sums do not say. Everybody's distribution tilted by s w̃,
+with s such that the sum is expected where a Gaussian cut off at the range's ends has its mean, is what the
+range makes likely, to first order in what is left of the others. Held against it is one's own distribution,
+and the same tilted as by a typical weight.
 
 Promise: `sees` hangs on the prior, the domain and the limit alone.
 
@@ -31,12 +28,12 @@ import scipy
 
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.intervals.interior import gram
-from cae_sql.inference.posterior.areas import areas_of_rows
+from cae_sql.inference.posterior.baselines import areas_of_rows
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.noisy import LUCK
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
+from cae_sql.measure import uniform_area
 
 MOST = 32
 """Values that are told apart here: of more, neighbours are taken together."""
@@ -50,7 +47,7 @@ others: of even values, and of a prior that the policy states. With 3 for both, 
 either end passed, under which 23 draws of 100 went past a limit of 0.5; with 4 even values of a domain of 12
 would not."""
 FLAT = 1e-9
-"""By how much the chances of values that are alike differ."""
+"""By how much the logarithms of chances differ that are alike."""
 LIMIT = 0.5
 """Where a limit is not one of risk."""
 ROUNDS = 60
@@ -69,9 +66,8 @@ def sees(tilt: Tilt, risk: float | None) -> bool:
     count, width = tilt.windows.count, tilt.windows.width
     low = np.zeros(1, dtype=np.int64)
     chances = tilt.rows(low, low + count * width - 1, np.zeros(1))[0]
-    starts = np.arange(0, count, -(-count // MOST))
-    gathered = np.add.reduceat(chances, starts)
-    spare = SPARE if np.ptp(gathered / np.diff(np.append(starts, count))) < FLAT else STATED
+    gathered = np.add.reduceat(chances, np.arange(0, count, -(-count // MOST)))
+    spare = SPARE if tilt.logs is None or np.ptp(tilt.logs) < FLAT else STATED
     return _sees(tuple(gathered.tolist()), LIMIT if risk is None else float(risk), spare)
 
 
@@ -88,22 +84,13 @@ def _sees(chances: tuple[float, ...], risk: float, spare: float) -> bool:
         row = prior * np.exp(tilt * (x - prior @ x) / deviation)
         row /= row.sum()
         tried.append((row, float(areas_of_rows(row[None], domain)[0])))
-    tried += [(box, whole) for box in _shortest(prior, whole * (1 - risk), domain)]
+    # the shortest boxes in which all values alike would leave enough
+    sizes = (size for size in range(2, len(prior)) if uniform_area(size, 1) >= whole * (1 - risk))
+    size = next(sizes, len(prior))
+    starts = x[: len(prior) - size + 1]
+    boxes = [np.where((x >= start) & (x < start + size), prior, 0.0) for start in starts]
+    tried += [(box / box.sum(), whole) for box in boxes if box.sum() > 0]
     return all(_seen(row, (1 - risk) * base, domain, spare) for row, base in tried)
-
-
-def _shortest(prior: Floats, enough: float, domain: Domain) -> list[Floats]:
-    """The prior in the shortest boxes in which all values alike would leave enough."""
-    count = len(prior)
-    for size in range(2, count):
-        row = np.zeros((1, count))
-        row[0, :size] = 1 / size
-        if float(areas_of_rows(row, domain)[0]) >= enough:
-            x = np.arange(count)
-            starts = range(count - size + 1)
-            boxes = [np.where((x >= start) & (x < start + size), prior, 0.0) for start in starts]
-            return [box / box.sum() for box in boxes if box.sum() > 0]
-    return []
 
 
 def _seen(row: Floats, enough: float, domain: Domain, spare: float) -> bool:
@@ -141,7 +128,7 @@ def says_too_much(
     values: Floats = np.arange(rows.shape[1], dtype=np.float64) * width + (width - 1) / 2
     means = rows @ values
     variances = np.maximum(rows @ values**2 - means**2, 0)
-    pulls = weights - _said(likely, labels, sizes * weights * variances)
+    pulls = weights - _said(likely, labels, sizes * weights)
     typical = float(np.sqrt(np.average(pulls**2, weights=sizes)))
     greatest = float(np.abs(pulls).max())
     if greatest <= 2 * typical or not greatest:
@@ -175,15 +162,12 @@ def _expected_in(ends: tuple[int | None, int | None], expected: float, variance:
 
 
 def _said(likely: Likely, labels: Ints, weighed: Floats) -> Floats:
-    """(m,) by atom and weight, the part of the weights that the exact sums say; `weighed` are the weights of
-    all records of a kind times their variance."""
-    fit = likely.fit.sums_alone
-    seen, count = fit.observed, fit.observed.people
-    matrix = seen.matrix[:, :count]
-    spread = gram(matrix, seen.sizes[:count] * fit.variances[:count])
-    asked = np.bincount(labels, weighed, likely.known.count)[seen.atoms]
-    said = np.zeros(likely.known.count)
-    said[seen.atoms] = matrix.T @ np.linalg.lstsq(spread, matrix @ asked, rcond=None)[0]
+    """(m,) the part of weights that the exact sums say, by atom and the weights of its records together."""
+    fit, seen = likely.fit.sums_alone, likely.fit.sums_alone.observed
+    asked, said = np.zeros(len(fit.theta)), np.zeros(likely.known.count)
+    asked[: seen.people] = np.bincount(labels, weighed, len(said))[seen.atoms]
+    told = fit.factor.solve(seen.matrix @ (fit.variances * asked))
+    said[seen.atoms] = (seen.matrix.T @ told)[: seen.people]
     return said[labels]
 
 

@@ -32,15 +32,10 @@ class Weighted:
     """(k,) positive, in units of exp(scale)."""
     scale: float = 0.0
 
-    @classmethod
-    def of(cls, positions: Ints, weights: Floats, scale: float = 0.0) -> Weighted:
-        """In order, equal positions merged, what has no weight left out."""
-        order = np.argsort(positions, kind="stable")
-        positions, weights = positions[order], weights[order]
-        first = np.flatnonzero(np.concatenate([[True], positions[1:] != positions[:-1]]))
-        merged = np.add.reduceat(weights, first)
-        kept = merged > 0
-        return cls(positions[first][kept], merged[kept], scale)
+    @property
+    def name(self) -> tuple[bytes, bytes, float]:
+        """Equal for equal sets."""
+        return self.positions.tobytes(), self.weights.tobytes(), self.scale
 
     @property
     def span(self) -> int:
@@ -63,23 +58,20 @@ class Weighted:
         Raises:
             OutOfTime: more than `MOST_PAIRS` products.
         """
-        scale = self.scale + other.scale
-        pairs, span = len(self.positions) * len(other.positions), self.span + other.span
+        scale, start = self.scale + other.scale, self.positions[0] + other.positions[0]
+        pairs = len(self.positions) * len(other.positions)
         dense = (self.span + 1) * (other.span + 1)
         if min(pairs, dense) > MOST_PAIRS:
             raise OutOfTime(f"{pairs:,} pairs of sums are too many to be added up")
         if dense <= 4 * pairs:
             weights = np.convolve(self._dense(), other._dense())
-            positions = np.flatnonzero(weights)
-            start = self.positions[0] + other.positions[0]
-            return Weighted(positions + start, weights[positions], scale)._scaled()
-        positions = (self.positions[:, None] + other.positions).ravel()
-        weights = (self.weights[:, None] * other.weights).ravel()
-        if span < 4 * pairs:
-            summed: Floats = np.bincount(positions - positions[0], weights, span + 1).astype(np.float64)
-            found = np.flatnonzero(summed)
-            return Weighted(found + positions[0], summed[found], scale)._scaled()
-        return Weighted.of(positions, weights, scale)._scaled()
+            positions = start + np.arange(len(weights))
+        else:
+            positions, at = np.unique(np.add.outer(self.positions, other.positions), return_inverse=True)
+            products = np.outer(self.weights, other.weights).ravel()
+            weights = np.bincount(at.ravel(), products).astype(np.float64)
+        top, kept = float(weights.max()), weights > 0
+        return Weighted(positions[kept], weights[kept] / top, scale + math.log(top))
 
     def power(self, count: int) -> Weighted:
         """The weighted set of sums of `count` positions, each its own choice; of none the sum is 0.
@@ -100,7 +92,3 @@ class Weighted:
         found = np.zeros(self.span + 1)
         found[self.positions - self.positions[0]] = self.weights
         return found
-
-    def _scaled(self) -> Weighted:
-        top = float(self.weights.max())
-        return Weighted(self.positions, self.weights / top, self.scale + math.log(top))

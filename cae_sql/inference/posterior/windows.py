@@ -103,6 +103,12 @@ class Tilt:
         windows, logs = self.windows, self.logs
         return windows.width, windows.count, None if logs is None else logs.tobytes()
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tilt) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
         """Of one record of each atom, by θ (p,): its box, (p,) each.
 

@@ -18,7 +18,7 @@ from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.ranges import Share
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit

@@ -13,7 +13,7 @@ from auditor.told import Told
 from cae_sql import cae_area
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Kind, Query
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit

@@ -23,8 +23,7 @@ from auditor.deciding.rules import Budget, Rules
 from auditor.errors import EarlierAnswersWarning
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Answer
-from cae_sql.inference.posterior.judging import ModelKnowledge, ModelStandard
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelKnowledge, ModelStandard
 from cae_sql.inference.posterior.marginals import about_everybody
 from cae_sql.inference.standard import Effort, Standard
 from cae_sql.inference.system import AnsweredSystem
@@ -160,7 +159,7 @@ def learned(system: AnsweredSystem, top: int) -> float:
     tables, everybody = tables_of(system.size, top), tables_of(system.size, top)
     for answer in system.answers:
         tables = tables[says(answer, tables, top)]
-    for answer in about_everybody(system):
+    for answer in about_everybody(system.solved):
         everybody = everybody[answer.of(everybody) == answer.value]
     grid = np.arange(top + 1)
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cae_sql.inference.posterior.given_sum import Group, given_sum
+from cae_sql.inference.posterior.counting import given_sum
+from cae_sql.inference.posterior.weights import Weighted
 from cae_sql.releases.irregular import by_counts, by_halves, cases_by_counts, pairs_by_halves
 
 
@@ -38,7 +39,7 @@ def test_counts_agree_with_the_transform_where_both_can_be_used(positions: tuple
     chance, size = np.random.default_rng(1), 60
     x, weights = np.array(positions), chance.random(len(positions)) + 0.1
     total = int(chance.choice(x, size).sum())
-    transformed = given_sum([Group(x, np.log(weights), size)], total)
+    transformed = given_sum([Weighted(x, weights)], np.array([size]), total)
     assert transformed is not None
     assert by_counts(x, weights, size, total) == pytest.approx(transformed.probabilities[0], abs=1e-11)
 

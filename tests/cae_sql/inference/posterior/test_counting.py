@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
-from cae_sql.inference.posterior.counting import counted
-from cae_sql.inference.posterior.given_sum import Group, given_sum
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.posterior.counting import counted, given_sum
 from cae_sql.inference.posterior.tilt import log_geometric, of_boxes, of_sets
 from cae_sql.inference.posterior.weights import Weighted
 
@@ -22,8 +22,11 @@ def test_counts_and_marginals_are_those_of_all_tables_with_their_weights(seed: i
     chance = np.random.default_rng(seed)
     atoms = int(chance.integers(1, 5))
     sizes = chance.integers(1, 3, atoms)
-    values = []
+    values = list[Weighted]()
     for _ in range(atoms):
+        if values and chance.random() < 0.3:  # some atoms are alike
+            values.append(values[0])
+            continue
         positions = np.sort(chance.choice(7, int(chance.integers(1, 4)), replace=False)).astype(np.int64)
         values.append(Weighted(positions, chance.random(len(positions)) + 0.1))
     matrix = chance.choice([0, 0, 1, 1, -1, 2], size=(int(chance.integers(0, 4)), atoms)).astype(np.int64)
@@ -53,18 +56,18 @@ def test_counts_and_marginals_are_those_of_all_tables_with_their_weights(seed: i
 @given(st.integers(0, 10**9))
 def test_one_sum_over_groups_that_differ_is_that_of_all_tables(seed: int) -> None:
     chance = np.random.default_rng(seed)
-    groups = []
+    groups, counts = [], []
     for _ in range(int(chance.integers(1, 4))):
-        positions = np.sort(chance.choice(np.arange(-5, 9), int(chance.integers(2, 4)), replace=False))
-        groups.append(
-            Group(positions, np.log(chance.random(len(positions)) + 0.1), int(chance.integers(1, 3)))
-        )
-    owners = [place for place, group in enumerate(groups) for _ in range(group.count)]
+        positions = chance.choice(np.arange(-5, 9), int(chance.integers(2, 4)), replace=False)  # in any order
+        groups.append(Weighted(positions, chance.random(len(positions)) + 0.1, float(chance.normal())))
+        counts.append(int(chance.integers(1, 3)))
+    owners = [place for place, count in enumerate(counts) for _ in range(count)]
     tables = np.array(list(itertools.product(*[groups[place].positions for place in owners])))
-    logs = np.array([sum(each) for each in itertools.product(*[groups[place].logs for place in owners])])
+    each_logs = [np.log(group.weights) + group.scale for group in groups]
+    logs = np.array([sum(each) for each in itertools.product(*[each_logs[place] for place in owners])])
     total = int(tables[int(chance.integers(len(tables)))].sum())
     agree = tables.sum(axis=1) == total
-    found = given_sum(groups, total)
+    found = given_sum(groups, np.array(counts), total)
     assert found is not None
     assert found.log_weight == pytest.approx(math.log(np.exp(logs[agree]).sum()), abs=1e-9)
     for place, group in enumerate(groups):
@@ -74,12 +77,21 @@ def test_one_sum_over_groups_that_differ_is_that_of_all_tables(seed: int) -> Non
 
 
 def test_a_sum_beyond_what_is_possible_weighs_nothing_and_one_that_rounding_would_decide_is_left() -> None:
-    one = Group(np.array([0, 1]), np.zeros(2), 5)
-    beyond = given_sum([one], 6)
+    beyond = given_sum([Weighted(np.array([0, 1]), np.ones(2))], np.array([5]), 6)
     assert beyond is not None
     assert beyond.log_weight == -math.inf
-    odd = Group(np.array([0, 1000, 1001]), np.zeros(3), 400)
-    assert given_sum([odd], 200 * 1000) is None
+    odd = Weighted(np.array([0, 1000, 1001]), np.ones(3))
+    assert given_sum([odd], np.array([400]), 200 * 1000) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forty_records_of_yes_and_no_under_fourteen_sums_are_counted_in_a_million_steps(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    true, matrix = chance.integers(0, 2, 40), (chance.random((14, 40)) < 0.3).astype(np.int64)
+    coin = Weighted(np.arange(2), np.ones(2))
+    found = counted([coin] * 40, np.ones(40, dtype=np.int64), matrix, matrix @ true, Allowance(10**6))
+    assert matrix @ [p[1] for p in found.probabilities] == pytest.approx(matrix @ true, abs=1e-9)
+    assert math.exp(found.log_weight) == pytest.approx(round(math.exp(found.log_weight)), rel=1e-9)
 
 
 @given(st.floats(-40, 40), st.integers(0, 50), st.integers(0, 300))

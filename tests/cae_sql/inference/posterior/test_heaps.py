@@ -11,7 +11,7 @@ import scipy
 
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import believed, likely

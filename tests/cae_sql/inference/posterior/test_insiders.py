@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior import pairs
+from cae_sql.inference.posterior.baselines import BASELINES, Baseline, Baselines
 from cae_sql.inference.posterior.insiders import Given, Measure, both, given, narrowed, shared
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.members import BASELINES, Baseline, Baselines
 from cae_sql.inference.posterior.pairs import Pairs, bounds_of, risks_with_insider
 from cae_sql.inference.posterior.tabulated import COARSE, FINE
 from cae_sql.inference.system import AnsweredSystem

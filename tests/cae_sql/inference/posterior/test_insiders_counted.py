@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior import insiders
 from cae_sql.inference.posterior.insiders import Measure, counted_with_insider
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure import cae_area
 from cae_sql.risk import Limit

@@ -156,7 +156,7 @@ def test_the_average_of_the_whole_table_does_not_count_against_its_members() -> 
     risks = model_risks(system, np.zeros(200, dtype=int), domain)
     assert risks.risk.tolist() == risks.worst_risk.tolist() == [0]
     assert risks.baseline_area < domain.area  # and yet it told something
-    assert [(answer.kind, answer.value) for answer in about_everybody(system)] == [("sum", 200 * 5)]
+    assert [(answer.kind, answer.value) for answer in about_everybody(system.solved)] == [("sum", 200 * 5)]
 
 
 def test_a_total_that_follows_from_others_is_the_baseline_as_if_it_had_been_asked() -> None:
@@ -174,15 +174,18 @@ def test_a_total_that_follows_from_others_is_the_baseline_as_if_it_had_been_aske
 def test_extremes_of_the_whole_table_are_known_of_everybody_too() -> None:
     system = AnsweredSystem(6, 0, 9, 1)
     system.add_max([0, 1, 2], 5)
-    assert about_everybody(system) == []
+    assert about_everybody(system.solved) == []
     system.add_max(range(6), 8)
     system.add_min(range(6), 1)
-    assert [(answer.kind, answer.value) for answer in about_everybody(system)] == [("max", 8), ("min", 1)]
+    assert [(answer.kind, answer.value) for answer in about_everybody(system.solved)] == [
+        ("max", 8),
+        ("min", 1),
+    ]
     signed = AnsweredSystem(3, 0, 9, 1)
     signed.add_sum([0, 1, 2], 4, [1, 1, -1])
-    assert about_everybody(signed) == []
+    assert about_everybody(signed.solved) == []
     signed.add_sum([2], 3)
-    assert [answer.value for answer in about_everybody(signed)] == [10]
+    assert [answer.value for answer in about_everybody(signed.solved)] == [10]
 
 
 def test_what_is_learned_of_a_group_counts_for_its_members_alone() -> None:

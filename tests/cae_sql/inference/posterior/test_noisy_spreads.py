@@ -19,7 +19,7 @@ from auditor.deciding.statistics import about, possible, rungs
 from cae_sql import AnsweredSystem, cae_area
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.noisy import TIMES, parabolas
 from cae_sql.risk import Limit
 
@@ -178,14 +178,14 @@ def test_parabolas_are_what_listed_values_say(top: int, theta: float, data: st.D
     system.add_max(np.arange(3), high)
     fit = LikelyKnowledge(system, LikelyStandard(Limit(0.5), Domain(0, top, 1))).likely.fit
     fit = replace(fit, theta=np.full(len(fit.theta), theta))
-    found = parabolas(fit)
-    for column in range(len(found.centers)):
+    centers, variances = parabolas(fit)
+    for column in range(len(centers)):
         x = np.arange(fit.observed.low[column], fit.observed.high[column] + 1).astype(float)
         p = np.exp(theta * x) / np.exp(theta * x).sum()
         away = x - p @ x
         two, three, four = (p @ away**power for power in (2, 3, 4))
-        assert found.centers[column] == pytest.approx(p @ x + three / (2 * two), abs=0.01 * top)
-        assert found.variances[column] == pytest.approx(four - two**2 - three**2 / two, abs=0.01 * two**2)
+        assert centers[column] == pytest.approx(p @ x + three / (2 * two), abs=0.01 * top)
+        assert variances[column] == pytest.approx(four - two**2 - three**2 / two, abs=0.01 * two**2)
 
 
 def test_one_who_varies_most_hides_nobody_from_himself() -> None:
@@ -198,7 +198,7 @@ def test_one_who_varies_most_hides_nobody_from_himself() -> None:
     known = LikelyKnowledge(system, LikelyStandard(Limit(0.5), Domain(0, top, 1))).likely
     system.observed.append(about(query, told, top))
     x, found = np.arange(25), system.posterior([0])[1][0]
-    others = 58 * parabolas(known.fit).variances[-1] + 64**2 / 12
+    others = 58 * parabolas(known.fit)[1][-1] + 64**2 / 12
     bell = np.exp(-0.5 * TIMES * 12**2 / others * (x - 12.0) ** 2)
     bell /= bell.sum()
     assert bell @ (x - 12.0) ** 2 < 2

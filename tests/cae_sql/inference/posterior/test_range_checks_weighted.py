@@ -8,7 +8,7 @@ import pytest
 from cae_sql import cae_area
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.range_checks import says_too_much
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit

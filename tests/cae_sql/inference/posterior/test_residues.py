@@ -19,7 +19,7 @@ from cae_sql.inference.facts.rank import eliminated
 from cae_sql.inference.posterior import likely as counting
 from cae_sql.inference.posterior import residues
 from cae_sql.inference.posterior.heaps import NOTHING, Characters
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.residues import WIDE
 from cae_sql.inference.system import AnsweredSystem

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Grid
-from cae_sql.inference.posterior.areas import areas_of_rows, entropies_of_rows
+from cae_sql.inference.posterior.baselines import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import Bells
 from cae_sql.inference.posterior.tabulated import COARSE, FINE, Table
 from cae_sql.inference.posterior.weights import Floats

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from cae_sql.domain import Domain
-from cae_sql.inference.posterior.keeping import FOUND
+from cae_sql.inference.posterior.fit import FOUND
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.marginals import marginals
 from cae_sql.inference.posterior.tilt import Moments, fitted, of_boxes

@@ -7,7 +7,7 @@ import pytest
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.posterior.members import Baselines, Risks, posterior_risks
+from cae_sql.inference.posterior.baselines import Baselines, Risks, posterior_risks
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior

@@ -1,33 +1,24 @@
-"""How risky a posterior is: against what is said of people like somebody, or against the prior.
+"""Risk of a posterior, 1 − A / A_baseline, its area A and H(ε): against people like somebody, or the prior.
 
 What is said of a group is not disclosure about one person: that nurses earn little is a finding, that *this*
-nurse does is not to be had. So the risk is 1 − A / A_baseline with
+nurse does is not to be had. So A_baseline is
 
-- `members`: A_baseline is the area of p(v) ∝ prior(v) exp(t v), where t is the record's own tilt θ less what
-  the own value has in it. Of the sums x_i is a measurement with precision κ = h / ((1 − h) σ²), which does
-  not hang on what is believed of i, so θ = κ (c − μ(θ)) with some c that comes from the others and x_i. Had
-  x_i been that of nobody in particular, μ(0), in place of what is expected of it, μ(θ), c were so much less:
+- `members`: the area of p(v) ∝ prior(v) exp(t v), where t is the record's own tilt θ less what the own value
+  has in it. Of the sums x_i is a measurement with precision κ = h / ((1 − h) σ²), which does not hang on what
+  is believed of i, so θ = κ (c − μ(θ)) with some c that comes from the others and x_i. Had x_i been that of
+  nobody in particular, μ(0), in place of what is expected of it, μ(θ), c were so much less:
 
       t + κ (μ(t) − μ(0)) = θ.
 
-  Near the prior that is t = (1 − h) θ. Who has little weight in large groups keeps the tilt, and is believed
-  what anybody in the same sums would be; whom the sums determine keeps nothing, and is held against the
-  prior.
-- `prior`: A_baseline the area of what is believed before any answer, as in paper 000. It counts what is
-  learned of groups too.
+  Who has little weight in large groups keeps the tilt, and is believed what anybody in the same sums would
+  be; whom the sums determine keeps nothing, and is held against the prior. (1 − h) θ, which t is near the
+  prior, is no such baseline: of who is at an end of the domain θ grows with the sums while h falls, and 60
+  sums that leave a tenth of the prior's area would count as risk 0.44.
+- `prior`: the area of what is believed before any answer, as in paper 000. It counts what is learned of
+  groups too.
 
-What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does; of who is
-counted, often one of a few, for whom it is no approximation, it does not. Risks are the greater of those with
-skewness and without (`likely.Likely.both`); under a prior, where the one without may be far too great, at
-most `MARGIN` more than with it.
-
-(1 − h) θ itself is no such baseline: where somebody at an end of the domain is in sums with a dozen others
-each, θ grows with the sums, σ² and with it h fall, and 60 sums that leave a tenth of the prior's area would
-count as risk 0.44.
-
-A baseline is over the whole domain, also where an answered extreme leaves somebody less: it is no narrower
-for what is excluded of one person.
-
+What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does, but not
+of who is counted. A baseline is over the whole domain, also where an answered extreme leaves somebody less.
 That people like somebody are all alike counts against nobody here: it is excluded values (runs of worlds)
 that must catch that eleven people who all have the same value are known.
 
@@ -38,7 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -46,13 +38,16 @@ from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.posterior.areas import NOTHING, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.tabulated import Steps, Table
 from cae_sql.inference.posterior.weights import Floats
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
+from cae_sql.threads import in_two
+
+if TYPE_CHECKING:
+    from cae_sql.measure.rows import Lists
 
 Baseline = Literal["members", "prior"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
@@ -65,6 +60,55 @@ TILTS, STEEPEST = 1_024, 1e4
 """Tilts of which areas of baselines are known, to either side of none, up to so much over the domain: there
 next to nothing is left open. From one to the next areas change by a hundredth, and between them by a line up
 to 1e-5."""
+NOTHING = 1e-9
+"""Part of the domain's area that is none: λ is not found to more digits where it has no finite value."""
+
+
+def areas_of_rows(rows: Floats, domain: Domain) -> Floats:
+    """(r,) bits × units of distributions (r, w) over the domain's values."""
+    if not len(rows):
+        return np.zeros(0)
+    from cae_sql.measure import lanes  # late: a question that is known measures nothing
+
+    # what nobody can have, before all others and behind them, makes a lattice longer for nothing
+    some = np.flatnonzero((rows > 0).any(axis=0))
+    cells = int(some[-1] - some[0]) + 1 if len(some) else lanes.MOST_CELLS + 1
+    total = rows.sum(axis=1)
+    if cells <= lanes.MOST_CELLS and (rows >= 0).all() and (np.isfinite(total) & (total > 0)).all():
+        found, part = np.empty(len(rows)), np.ascontiguousarray(rows[:, some[0] : some[-1] + 1])
+
+        def work(first: int, last: int) -> None:
+            lanes.areas(part[first:last].ravel(), cells, found[first:last])
+
+        in_two(work, len(rows), cells**2)
+        return found * float(domain.step)
+    from cae_sql.measure.batch import areas
+
+    return areas(*_lists(rows, domain), np.ones(len(rows), dtype=np.bool_))
+
+
+def entropies_of_rows(rows: Floats, domain: Domain, epsilon: float) -> Floats:
+    """(r,) H(ε) in bits of distributions (r, w) over the domain's values."""
+    from cae_sql.measure.batch import entropies
+
+    return entropies(*_lists(rows, domain), np.full(len(rows), epsilon), np.ones(len(rows), dtype=np.bool_))
+
+
+def _lists(rows: Floats, domain: Domain) -> tuple[Lists, Lists]:
+    """One list of values, shared by all rows, and each row's weights."""
+    count, size = rows.shape
+    first, zero = np.arange(count, dtype=np.int64) * size, np.zeros(count, dtype=np.int64)
+    from cae_sql.measure.rows import Lists
+
+    return Lists(domain.values[:size], zero, zero + size), Lists(rows.ravel(), first, first + size)
+
+
+def against(area: Floats, base: Floats, domain: Domain) -> Floats:
+    """1 − A / A_baseline, each with its own; 1 where a baseline leaves nothing open."""
+    some = base > NOTHING * domain.area
+    risk = np.where(some, 1.0 - area / np.where(some, base, 1.0), 1.0)
+    found: Floats = np.where(np.abs(risk) <= TOLERANCE, 0.0, risk)
+    return found
 
 
 class _Listed(NamedTuple):
@@ -96,7 +140,7 @@ def tilts_of(tilts: Floats, turns: Floats, kappa: Floats, theta: Floats, found: 
 
 
 class Baselines:
-    """A_baseline by tilt, for one prior and domain."""
+    """A_baseline by tilt, for one prior and domain; and what bells under that prior leave."""
 
     def __init__(self, tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> None:
         """Work out nothing yet, of a prior and windows, and values up to `top` units.
@@ -124,8 +168,7 @@ class Baselines:
         return found
 
     def tilts(self, kappa: Floats, theta: Floats) -> Floats:
-        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ. By lines
-        between listed tilts."""
+        """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ."""
         found = np.empty(len(theta))
         tilts_of(self._listed.tilts, self._listed.turns, kappa, theta, found)
         return found
@@ -141,7 +184,10 @@ class Baselines:
         return found
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
-        """(r,) risks that a limit is held against, by those without skewness and with it."""
+        """(r,) risks that a limit is held against, by those without skewness and with it: the greater.
+
+        Under a prior at most `MARGIN` more than with it: there the one without may be far too great.
+        """
         margin = np.inf if self._tilt.logs is None else MARGIN
         found: Floats = np.maximum(skewed, np.minimum(without, skewed + margin))
         return found
@@ -170,22 +216,9 @@ class Baselines:
         return _Listed(tilts, means - means[len(means) // 2], np.append(areas, 0.0))
 
 
-HELD = 8
-"""Baselines that are remembered: one for each column of a policy, and for its neighbours in tests."""
-_held: dict[tuple[object, ...], Baselines] = {}
-
-
-def held(tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> Baselines:
-    """Baselines as `Baselines` makes them; the same ones, and with them their areas, for like arguments.
-
-    They hang on nothing that is answered, so one list of areas serves every decision of a process.
-    """
-    name = tilt.name, top, domain, baseline
-    found = _held.pop(name, None) or Baselines(tilt, top, domain, baseline)
-    _held[name] = found  # the last one that was asked for is the last one to go
-    for old in list(_held)[:-HELD]:
-        _held.pop(old, None)
-    return found
+held = lru_cache(8)(Baselines)
+"""The same `Baselines`, and with them their areas and tables, for like arguments: they hang on nothing that
+is answered. One for each column of a policy, and for its neighbours in tests."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,26 +251,12 @@ def posterior_risks(
         InvalidInput: no such baseline.
     """
     mine, baselines = np.flatnonzero(likely.known.protected), held(likely.tilt, likely.top, domain, baseline)
-    found = list[Risks]()
-    for each in likely.both:
-        area, base = np.zeros(len(each.rows)), baselines.of(each)
-        area[mine] = areas_of_rows(each.rows[mine], domain)
-        at = None
+    area, at = np.zeros((2, len(likely.both), likely.known.count))
+    for number, each in enumerate(likely.both):
+        area[number, mine] = areas_of_rows(each.rows[mine], domain)
         if epsilon is not None:
-            at = np.zeros(len(area))
-            at[mine] = entropies_of_rows(each.rows[mine], domain, float(epsilon))
-        found.append(Risks(against(area, base, domain), area, base, at))
-    skewed, without = found[0], found[-1]
-    at = skewed.entropy_at_epsilon
-    if at is not None and without.entropy_at_epsilon is not None:
-        at = np.minimum(at, without.entropy_at_epsilon)
-    risk = baselines.judged(without.risk, skewed.risk)
-    return Risks(risk, skewed.area, skewed.baseline, at)
-
-
-def against(area: Floats, base: Floats, domain: Domain) -> Floats:
-    """1 − A / A_baseline, each with its own; 1 where a baseline leaves nothing open."""
-    some = base > NOTHING * domain.area
-    risk = np.where(some, 1.0 - area / np.where(some, base, 1.0), 1.0)
-    found: Floats = np.where(np.abs(risk) <= TOLERANCE, 0.0, risk)
-    return found
+            at[number, mine] = entropies_of_rows(each.rows[mine], domain, float(epsilon))
+    base = np.stack([baselines.of(each) for each in likely.both])
+    risk = against(area, base, domain)
+    entropy = None if epsilon is None else at.min(axis=0)
+    return Risks(baselines.judged(risk[-1], risk[0]), area[0], base[0], entropy)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.posterior import counts
-from cae_sql.inference.posterior.counts import Counts, Rows
+from cae_sql.inference.posterior import components
+from cae_sql.inference.posterior.components import Counts, Rows
 
 STEPS = (5, 20, 20, 60)
 """By component, what each of two halves of counting it takes; the last one cannot be counted."""
@@ -75,7 +75,7 @@ def test_what_the_clock_ended_is_not_kept() -> None:
 
 
 def test_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "MOST", 2)
+    monkeypatch.setattr(components, "MOST_KEPT", 2)
     known, seen = Counts(), list[int]()
     for component in (0, 1, 2, 2, 0):
         asked(known, component, 100, seen)

@@ -8,10 +8,8 @@ import pytest
 from cae_sql.domain import Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior import likely as counting
-from cae_sql.inference.posterior.areas import areas_of_rows
-from cae_sql.inference.posterior.judging import ModelJudgement
-from cae_sql.inference.posterior.keeping import LikelyKnowledge, LikelyStandard, ends_of
-from cae_sql.inference.posterior.members import MARGIN, posterior_risks
+from cae_sql.inference.posterior.baselines import MARGIN, areas_of_rows, posterior_risks
+from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelJudgement, ends_of
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 from tests.cae_sql.inference.posterior.oracles import Star, believed, coins, dense, likely, risk, star
@@ -129,7 +127,9 @@ def test_what_was_kept_of_fewer_answers_changes_no_figure():
         if turn == 5:
             query = system.at_most(query, told + 7)  # with spare records from here on
             told += 7
-        kept, anew = LikelyKnowledge(system, standard, before), LikelyKnowledge(system, standard)
+        fresh = AnsweredSystem(300, 0, 9, 1)
+        fresh.accept(system.answers)
+        kept, anew = LikelyKnowledge(system, standard, before), LikelyKnowledge(fresh, standard)
         judged = [each.question([query]).judge((told,), ample()) for each in (kept, anew)]
         # bounds: next to a border between two cells a figure may be of either
         assert judged[0].risk == pytest.approx(judged[1].risk, abs=5e-3)
