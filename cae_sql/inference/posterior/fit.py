@@ -7,28 +7,27 @@ variances and H = A diag(σ²) Aᵀ,
     h_i = σ_i² a_iᵀ H⁻¹ a_i                                              leverage, the hat matrix's diagonal
     ℓ_i = ½ Σ_{j ≠ i} τ_j q_j a_jᵀ H⁻¹ a_i / (1 − h_i)                     slope, for skewness: see `bell`
 
-Rows may be added before they are answered (`Fit.with_border`). The factor of the past is kept and bordered,
-so leverage is worked out once for all hypothetical answers, and an answer only moves λ: some chord steps,
-each with the bordered factor in place of a new one. The slack of an end is far from where it was before the
-answer, so there they begin where one equation in the new sum's λ says. Where they do not lead there, and
-where variances have changed by more than `CHANGED`, it is worked out anew.
+Rows may be added before they are answered (`Fit.with_border`): matrix and factor are made once for all
+hypothetical answers, and an answer only moves λ, by some chord steps with that factor. The slack of an end is
+far from where it was before the answer, so there they begin where one equation in the new sum's λ says. Where
+they do not lead there it is Newton's method. Leverage is that of the variances after the answer.
 
 Promise: expected sums are right to `CHORDED` of their standard deviations either way, or it is said how far
-off they are. Leverage that is not worked out anew is that of the variances before the answers.
+off they are.
 
 Source: `mathematics.md`, 7 (also: cost).
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
+from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.intervals.interior import gram
@@ -51,14 +50,6 @@ CHORDED = 1e-6
 """Standard deviations of the sums by which expected ones may be off after them."""
 HALVED = 60
 """How often the interval of an end's λ is halved: to the digits that floats have."""
-CHANGED = 1.1
-"""Factor by which variances may have changed before leverage is worked out anew: h/(1 − h) is then off by
-less than its square. An answer moves few records' variances by so much in a large system; in a small one a
-new factor costs nothing."""
-ALIKE = 1e-9
-"""Part of a weighted sum over a row that is rounding."""
-TINY = 1e-6
-"""Variance in units² that is none: who has so little is not made likelier by ratios of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +106,19 @@ class Fit:
         raised = None
         if ends is not None and len(point):
             raised = _raised(observed, plain, ends, point, allowance)
-        point, off = (point, off) if raised is None else raised
-        theta = observed.matrix.T @ point
-        inside = plain(theta)
-        now = inside if raised is None or ends is None else ends.given(theta, inside)
-        factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = cls(observed, tilt, ends, point, off, theta, now, factor)
         if raised is None:
-            return replace(found, whole=ends is None or not len(point))
-        return found.varying_together(inside)
+            found = cls.at(observed, tilt, None, point, off)
+            return replace(found, ends=ends, whole=ends is None or not len(point))
+        return cls.at(observed, tilt, ends, *raised)
+
+    @classmethod
+    def at(cls, observed: Observations, tilt: Tilt, ends: Attaining | None, point: Floats, off: float) -> Fit:
+        """At this λ, with what attained extremes add there."""
+        theta = observed.matrix.T @ point
+        inside = moments_of(observed, tilt)(theta)
+        now = inside if ends is None else ends.given(theta, inside)
+        factor = Factor.of(observed.matrix, observed.sizes * now.variances)
+        return cls(observed, tilt, ends, point, off, theta, now, factor)._varying_together(inside)
 
     @classmethod
     def of_answers(
@@ -145,7 +140,7 @@ class Fit:
         begun = None if start is None else start.of(seen)
         return cls.of(seen, tilt, Attaining.of(known, seen, tilt), begun, allowance, close)
 
-    def varying_together(self, inside: Moments) -> Fit:
+    def _varying_together(self, inside: Moments) -> Fit:
         """With the leverage of those beside people who vary together, since one of them attains an extreme.
 
         Of the latter it is left as it is: what others have hangs on the own value by more than sums. `inside`
@@ -224,13 +219,14 @@ class Fit:
             theta = theta + self.slope[columns]
         return Bells(seen.low[columns], seen.high[columns], theta, self.means[columns], kappa).rows(self.tilt)
 
-    def with_border(self, before: Knowledge, known: Knowledge, fresh: int) -> Bordered | None:
-        """With the last `fresh` rows of sums of finer knowledge, which are not answered yet.
+    def with_border(self, before: Knowledge, known: Knowledge, sums: Ints) -> Bordered | None:
+        """With new rows of sums of finer knowledge, which are not answered yet; `sums` are the right-hand
+        sides of all, (k,), 0 of the new ones.
 
-        None where a new sum has the members of a range or an end that was answered, which is one row with it,
-        where it follows from others, and where no tilt was found.
+        None where a new sum is one row with an answered one, or follows from others, and where no tilt was
+        found.
         """
-        return Bordered.of(self, before, known, fresh) if self.whole else None
+        return Bordered.of(self, before, known, sums) if self.whole else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,161 +291,94 @@ def _raised(
 
 @dataclass(frozen=True, eq=False)
 class Bordered:
-    """Observations and factor of the past with the rows of new sums, before they are answered. Shapes: k rows
-    of the past, r new ones, q columns."""
+    """A fit with rows of new sums, before they are answered. Shapes: k rows, the last r of them new; q
+    columns."""
 
     past: Fit
     observed: Observations
-    """Rows of the past, then new ones, whose right-hand sides are still 0."""
-    factor: Factor
-    variances: Floats
-    """(q,) before the answers."""
-    base: Floats
-    """(q,) leverage before the new sums."""
-    image: Floats
-    """(r, q) what these say of each column: the new rows of the factor's root times it."""
-    expected: Floats
-    """(r,) the new sums by the λ of the past, slack left out."""
-    offset: Ints
-    """(r,) what is to be added to an answer so that slack counts from 0."""
+    """As if the new sums were answered with 0."""
     ends: Attaining | None
     """Extremes that were answered."""
+    variances: Floats
+    """(q,) by the λ of the past; of a new slack as if each of its values were alike."""
+    expected: Floats
+    """(r,) the new sums by the λ of the past, slack left out."""
     slacks: Ints
-    """(r,) the column of each new sum's slack, -1 of one that is told exactly; empty where a new sum has more
-    than one, or new sums hang together."""
+    """(r,) the column of each new sum's slack, -1 of one that is told exactly."""
 
     @classmethod
-    def of(cls, past: Fit, before: Knowledge, known: Knowledge, fresh: int) -> Bordered | None:
+    def of(cls, past: Fit, before: Knowledge, known: Knowledge, sums: Ints) -> Bordered | None:
         """As `Fit.with_border`."""
-        seen, labels = past.observed, known.atoms.labels
-        spare = np.bincount(labels[known.atoms.real :], minlength=known.count)
-        people = np.flatnonzero(known.sizes - spare)
-        source = _sources(seen, before, labels, people)
-        rows = known.matrix[len(known.matrix) - fresh :]
-        if (spare > 0).any() and _shared(seen.rows, rows[:, people], source):
-            return None
-        mine = np.unique(labels[len(before.atoms.labels) :])  # spare records of these queries
-        signs = rows[:, mine].astype(np.int64)
-        if (np.abs(signs).sum(axis=0) != 1).any() or np.abs(rows[:, spare > 0]).sum() != len(mine):
-            return None  # spare records that several sums share, or that are like somebody
-        width = known.sizes[mine] * (known.high[mine] - known.low[mine])
-        offset = np.zeros(fresh, dtype=np.int64)
-        of_slack = np.nonzero(signs.T)[1]  # the new sum of each
-        np.add.at(offset, of_slack, np.where(signs.sum(axis=0) < 0, width, 0))
-        sizes = np.append((known.sizes - spare)[people], seen.sizes[seen.people :])
-        matrix, low, high = seen.matrix[:, source], seen.low[source], seen.high[source]
-        over = np.hstack([rows[:, people], np.zeros((fresh, len(source) - len(people)))])
-        none = np.zeros(fresh, dtype=np.int64)
-        observed = Observations(matrix, seen.sums, sizes, low, high, people)
-        observed = observed.bordered(over, np.abs(signs), none, width)
-        old, new = observed.matrix[: len(past.point)], observed.matrix[len(past.point) :]
-        variances = np.append(past.variances[source], width * (width + 2) / 12)
-        weighed = new * (observed.sizes * variances)
-        factor = past.factor.bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
-        corner = factor.root[-fresh:, -fresh:] if fresh else np.zeros((0, 0))
-        if not np.diag(corner).all():
-            return None  # a sum that follows from others: what is worked out anew leaves it out
-        base, means = (np.append(each[source], np.zeros(len(mine))) for each in (past.leverage, past.means))
-        slacks = np.full(fresh, -1)
-        slacks[of_slack] = len(source) + np.arange(len(mine))
-        together = corner[~np.eye(fresh, dtype=np.bool_)].any()
-        if len(mine) > np.count_nonzero(slacks >= 0) or together:
-            slacks = slacks[:0]
-        image = (observed.matrix.T @ factor.root[len(past.point) :].T).T
-        expected = new @ (observed.sizes * means)
-        ends = Attaining.of(known, observed, past.tilt)
-        return cls(past, observed, factor, variances, base, image, expected, offset, ends, slacks)
+        seen, fresh = past.observed, len(known.matrix) - len(before.matrix)
+        with contextlib.suppress(InconsistentAnswers):
+            observed = observations(known, sums)
+            if observed.matrix.shape[0] == len(past.point) + fresh:
+                parent = np.zeros(known.count, dtype=np.int64)
+                parent[known.atoms.labels[: len(before.atoms.labels)]] = before.atoms.labels
+                people = np.searchsorted(seen.atoms, parent[observed.atoms])
+                source = np.append(people, np.arange(seen.people, len(seen.sizes)))
+                width = observed.high[len(source) :]
+                variances = np.append(past.variances[source], width * (width + 2) / 12)
+                new, slacks = observed.rows[len(past.point) :], np.full(fresh, -1)
+                slacks[new[:, len(source) :].tocsc().indices] = np.arange(len(source), len(variances))
+                expected = new[:, : len(source)] @ (observed.sizes[: len(source)] * past.means[source])
+                ends = Attaining.of(known, observed, past.tilt)
+                return cls(past, observed, ends, variances, expected, slacks)
+        return None
 
     @cached_property
-    def leverage(self) -> Floats:
-        """(q,) with the new sums."""
-        gained = self.variances * np.einsum("ij,ij->j", self.image, self.image)
-        found: Floats = np.clip(self.base + gained, 0.0, 1.0)
-        return found
+    def factor(self) -> Factor:
+        """With the new sums, before the answers."""
+        return Factor.of(self.observed.matrix, self.observed.sizes * self.variances)
 
     def fit(self, values: Sequence[int], allowance: Allowance) -> Fit:
         """The fit for these answers, by chord steps, or by Newton's where those do not lead there."""
-        known = len(self.past.point)
-        new = np.array(values, dtype=np.int64) + self.offset
-        observed = self.observed.with_sums(np.append(self.observed.sums[:known], new))
-        plain = moments_of(observed, self.past.tilt)
-        here, point = self._begun(observed.sums[known:])
-        last = np.inf
+        sums = self.observed.sums.copy()
+        sums[len(self.past.point) :] += np.array(values, dtype=np.int64)
+        observed, tilt = self.observed.with_sums(sums), self.past.tilt
+        plain, (point, factor), last = moments_of(observed, tilt), self._begun(sums), np.inf
         for _ in range(CHORDS + 1):
             theta = observed.matrix.T @ point
-            now = inside = plain(theta)
+            now = plain(theta)
             if self.ends is not None:
-                now = self.ends.given(theta, inside)
-            off = observed.matrix @ (observed.sizes * now.means) - observed.sums
-            step = here.factor.solve(off)
+                now = self.ends.given(theta, now)
+            off = observed.matrix @ (observed.sizes * now.means) - sums
+            step = factor.solve(off)
             decrement = float(off @ step)
             if not decrement <= last / 2 or decrement <= CHORDED**2:
                 break
             last, point = decrement, point - step
-        if not decrement <= min(last / 2, CHORDED**2):
-            found = Fit.of(observed, self.past.tilt, self.ends, point, allowance)
-            return replace(found, before=self.variances)
-        found = Fit(
-            *(observed, self.past.tilt, self.ends, point, float(np.sqrt(max(decrement, 0.0))), theta, now),
-            *(here.factor, here.leverage),
-            before=self.variances,
-        )
-        ratio = (now.variances + TINY) / (here.variances + TINY)
-        if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:
-            return found
-        factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = replace(found, factor=factor, worked_out=None)
-        return found.varying_together(inside)
+        if decrement <= min(last / 2, CHORDED**2):
+            found = Fit.at(observed, tilt, self.ends, point, float(np.sqrt(max(decrement, 0.0))))
+        else:
+            found = Fit.of(observed, tilt, self.ends, point, allowance)
+        return replace(found, before=self.variances)
 
-    def _begun(self, new: Ints) -> tuple[Bordered, Floats]:
-        """Where λ is looked for first, (k,), and this with the variance that slack has there; `new` are the
-        right-hand sides, (r,).
+    def _begun(self, sums: Ints) -> tuple[Floats, Factor]:
+        """Where λ is looked for first, (k,), and the factor with the variance that slack has there.
 
-        Of ends that hang on nothing together: with the past sums kept an end's λ moves its sum by the
-        variance that these leave it, and its slack as a box moves.
+        With the past sums kept an end's λ moves its sum by the variance that these leave it, and its slack as
+        a box moves. What ends have in common is left out.
         """
         known, rows = len(self.past.point), np.flatnonzero(self.slacks >= 0)
-        places, slacks = known + rows, self.slacks[rows]
-        points, total = np.zeros(len(new)), 1.0 / np.diag(self.factor.root)[places] ** 2
-        width = self.observed.high[slacks]
-        moves = total - self.variances[slacks]
-        if not len(rows) or (moves <= STILL).any():
-            return self, np.append(self.past.point, points)
-        lacking, of_slack = new[rows] - self.expected[rows], of_boxes(np.zeros_like(width), width)
+        point, slacks = np.append(self.past.point, np.zeros(len(sums) - known)), self.slacks[rows]
+        if not len(rows):
+            return point, self.factor
+        # covariances of the new sums given the past ones
+        left = np.linalg.pinv(self.factor.inverse[known:, known:])
+        moves = left.diagonal()[rows] - self.variances[slacks]
+        if (moves <= STILL).any():
+            return point, self.factor
+        lacking, width = (sums[known:] - self.expected)[rows], self.observed.high[slacks]
+        of_slack = of_boxes(np.zeros_like(width), width)
         # slack is between 0 and its width; a unit more to both sides, for rounding
         low, high = (lacking - width - 1) / moves, (lacking + 1) / moves
         for _ in range(HALVED):
             middle = (low + high) / 2
             over = moves * middle + of_slack(middle).means > lacking
             low, high = np.where(over, low, middle), np.where(over, middle, high)
+        points, variances = np.zeros(len(left)), self.variances.copy()
         points[rows] = (low + high) / 2
-        left = moves + of_slack(points[rows]).variances
-        root, image, variances = self.factor.root.copy(), self.image.copy(), self.variances.copy()
-        # the new rows of the root are S (−Wᵀ, 1), S diagonal
-        start = self.past.point + (root[places, :known] / np.diag(root)[places, None]).T @ points[rows]
-        narrower = np.sqrt(total / left)[:, None]
-        root[places], image[rows] = root[places] * narrower, image[rows] * narrower
-        variances[slacks] = left - moves
-        here = replace(self, factor=Factor(root), variances=variances, image=image)
-        return here, np.append(start, points)
-
-
-def _sources(seen: Observations, before: Knowledge, labels: Ints, people: Ints) -> Ints:
-    """(a + s,) the past column of each finer atom of somebody, and then of each past slack."""
-    parent = np.zeros(int(labels.max()) + 1, dtype=np.int64)
-    parent[labels[: len(before.atoms.labels)]] = before.atoms.labels
-    column = np.zeros(before.count, dtype=np.int64)
-    column[seen.atoms] = np.arange(seen.people)
-    return np.append(column[parent[people]], np.arange(seen.people, len(seen.sizes)))
-
-
-def _shared(old: scipy.sparse.csr_array, new: NDArray[np.integer], source: Ints) -> bool:
-    """Whether a new row is one of the old ones, as far as people go: of those that add up alike."""
-    source = source[: new.shape[1]]
-    weights = np.random.default_rng(0).random(len(source))
-    past, fresh = old @ np.bincount(source, weights, old.shape[1]), new @ weights
-    near = np.abs(past[:, None] - fresh) <= ALIKE * (1.0 + np.abs(fresh))
-    return any(
-        np.array_equal(old[[row]].toarray()[0, source], new[other])
-        for row, other in zip(*np.nonzero(near), strict=True)
-    )
+        variances[slacks] = of_slack(points[rows]).variances
+        factor = Factor.of(self.observed.matrix, self.observed.sizes * variances)
+        return point + self.factor.inverse[:, known:] @ (left @ points), factor

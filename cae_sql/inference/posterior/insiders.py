@@ -21,7 +21,6 @@ Source: `mathematics.md`, 7 (insiders; exact counting where components are small
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +34,7 @@ from cae_sql.inference.posterior.components import spares_of
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.members import Baselines, against
-from cae_sql.inference.posterior.tabulated import FINE, Steps, Table
+from cae_sql.inference.posterior.tabulated import Table
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.threads import alone
 
@@ -105,17 +104,12 @@ def both(fit: Fit, columns: Ints, told: Given) -> Given:
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
     """(r, w) distributions of records of some columns (r,), each with what an insider makes of it (r,)."""
-    return bells_of(likely, columns, told).rows(likely.tilt)
-
-
-def bells_of(likely: Likely, columns: Ints, told: Given) -> Bells:
-    """What `narrowed` are distributions of."""
     fit, seen = likely.fit, likely.fit.observed
     h = np.clip(told.leverage, 0.0, 1.0)
     kappa = stiffness(h, fit.variances[columns])
     moving = kappa > 0
     middle = fit.means[columns] + np.where(moving, told.shift / np.where(moving, h, 1.0), 0.0)
-    return Bells(seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa)
+    return Bells(seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa).rows(likely.tilt)
 
 
 @dataclass(frozen=True)
@@ -133,9 +127,9 @@ class Measure:
             return areas_of_rows(rows, self.domain)
         return entropies_of_rows(rows, self.domain, self.epsilon)
 
-    def table(self, steps: Steps = FINE) -> Table:
-        """Of what bells leave at least, with cells that are so wide."""
-        return self.baselines.table(self.epsilon, self.left, steps)
+    def table(self) -> Table:
+        """Of what bells leave at least."""
+        return self.baselines.table(self.epsilon, self.left)
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
         """(r,) how bad posteriors are, by how bad without skewness and with it."""
@@ -153,15 +147,12 @@ class Measure:
         kappa = stiffness(np.clip(told.leverage, 0.0, 1.0), variance)
         return self.baselines.areas(kappa, fit.theta[columns] + turn)
 
-    def of_pairs(
-        self, likely: Likely, columns: Ints, told: Given, left: Callable[[Bells], Floats] | None = None
-    ) -> Floats:
+    def of_pairs(self, likely: Likely, columns: Ints, told: Given) -> Floats:
         """(r,) how bad the posteriors of records of some columns are, each with an insider, skewness left out
-        of what he tells; `left` says what a bell leaves, by default as it is measured."""
+        of what he tells."""
         part, twice = both(likely.fit, columns, told), np.tile(columns, 2)
-        bells = bells_of(likely, twice, part)
-        found = self.left(bells.rows(likely.tilt)) if left is None else left(bells)
-        return self.judged(*self.bad(found, self.bases(likely.fit, twice, part)).reshape(2, -1))
+        left = self.left(narrowed(likely, twice, part))
+        return self.judged(*self.bad(left, self.bases(likely.fit, twice, part)).reshape(2, -1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.fit import FOUND, Fit, Start
-from cae_sql.inference.posterior.insiders import (
-    Given,
-    Measure,
-    bells_of,
-    counted_with_insider,
-)
+from cae_sql.inference.posterior.insiders import Measure, counted_with_insider
 from cae_sql.inference.posterior.judging import UNKNOWN, AsItStands, ModelJudgement, Question, breaks
 from cae_sql.inference.posterior.likely import Asked, Likely
 from cae_sql.inference.posterior.members import (
@@ -209,7 +204,7 @@ class LikelyQuestion(Question):
         self.open = sorted({*self.open, *about})
 
     def _alone(self, likely: Likely, mine: Ints, measure: Measure, enough: float) -> float:
-        """How bad the worst of some atoms is, or with insiders a bound where it keeps the limit.
+        """How bad the worst of some atoms is.
 
         With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
         """
@@ -217,29 +212,13 @@ class LikelyQuestion(Question):
             mine = mine[~likely.plain[mine]]
         if not len(mine):
             return -np.inf
-        each = [self._each(by, mine, measure, enough) for by in likely.both]
+        each = []
+        for by in likely.both:
+            left = measure.left(by.rows_of(mine))
+            each.append(measure.bad(left, measure.baselines.of(by)[mine]))
         bad = measure.judged(each[-1], each[0])
         self._leave_open(likely, mine[~(bad <= enough)])
         return float(bad.max())
-
-    def _each(self, likely: Likely, atoms: Ints, measure: Measure, enough: float) -> Floats:
-        """(r,) how bad each of some atoms is, or with insiders a bound where it keeps the limit.
-
-        What is counted, or mixed, is no bell q. Where p ≥ c q, p is a mixture
-        of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
-        """
-        rows, base = likely.rows_of(atoms), measure.baselines.of(likely)[atoms]
-        if not self._insiders or measure.epsilon is not None:
-            return measure.bad(measure.left(rows), base)
-        columns = np.searchsorted(likely.fit.observed.atoms, atoms)
-        bells = bells_of(likely, columns, Given(likely.fit.leverage[columns], likely.fit.shift[columns]))
-        like = bells.rows(likely.tilt)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            part = np.where(like > 0, rows / like, 1.0).min(axis=1)
-        bad = measure.bad(np.minimum(part, 1.0) * measure.table().least(bells), base)
-        open_ = np.flatnonzero(~(bad <= enough))
-        bad[open_] = measure.bad(measure.left(rows[open_]), base[open_])
-        return bad
 
     def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
         """How bad the worst is that an insider's value can bring about."""

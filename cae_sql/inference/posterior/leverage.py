@@ -5,10 +5,7 @@ covariance, and h_i = σ_i² a_iᵀ H⁻¹ a_i lies in [0, 1]: 0 for whom no sum
 determine. Over all records (and slacks, `observations`) the h_i add up to the rank of A. It hangs on the
 query sets and on σ, hardly on what was answered.
 
-One factorisation of k × k serves all records, atom by atom. A few more rows are added to it without another
-one (`Factor.bordered`): with C what the old rows have in common with the new ones, E the new ones' own
-covariance, W = H⁻¹ C and Sᵀ S = (E − Cᵀ H⁻¹ C)⁻¹, the new root has the rows S (q − Wᵀ a) of a column (a, q)
-below the old ones.
+One factorisation of k × k serves all records, atom by atom.
 
 Promise: h is never less than it is by more than rounding. Where rows are nearly dependent H⁻¹ is taken from
 its eigenvectors, rather too large than too small, and all h are cut to [0, 1].
@@ -34,8 +31,6 @@ NEARLY = 0.9
 are nearly dependent all is, since differences of the inverse's great entries have no digits left."""
 WELL_CONDITIONED = 1e10
 """Condition number up to which a factor by Cholesky is as good as one by eigenvectors."""
-SPANNED = 1e-11
-"""Part of a row's variance that is none: the row hangs on others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,22 +77,6 @@ class Factor:
         """H⁻¹ times (k,) or (k, r)."""
         found: Floats = self.root.T @ (self.root @ right)
         return found
-
-    def bordered(self, cross: Floats, own: Floats) -> Factor:
-        """With r rows more: their covariances with the old ones (k, r), and with each other (r, r).
-
-        Of one that hangs on others the root's row is 0.
-        """
-        weights = self.solve(cross)
-        # what is left of a row that hangs on others is rounding, and says nothing
-        left = own - cross.T @ weights
-        left = (left + left.T) / 2
-        scale = np.sqrt(np.maximum(np.diag(own), 0.0))
-        corner = np.zeros_like(left)
-        places = np.flatnonzero(np.diag(left) > SPANNED * scale**2)
-        if len(places):
-            corner[np.ix_(places, places)] = _inverse_root(left[np.ix_(places, places)])
-        return Factor(np.block([[self.root, np.zeros_like(cross)], [-corner @ weights.T, corner]]))
 
 
 @compiled()

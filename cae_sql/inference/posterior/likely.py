@@ -489,4 +489,5 @@ class Asked:
     def _bordered(self) -> Bordered | None:
         if any(query.kind not in ("sum", "about", "squares") for query in self.queries):
             return None
-        return self._past.fit.sums_alone.with_border(self._past.known, self.known, len(self._sums))
+        sums = np.append(self._past.sums, np.zeros(len(self._sums), dtype=np.int64))
+        return self._past.fit.sums_alone.with_border(self._past.known, self.known, sums)

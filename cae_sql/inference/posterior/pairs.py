@@ -23,7 +23,6 @@ from cae_sql.inference.posterior.bell import STILL, SURE, stiffness
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.insiders import SAME, Given, Measure, shared, telling
 from cae_sql.inference.posterior.likely import Flags, Likely
-from cae_sql.inference.posterior.tabulated import COARSE
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 ROUNDING = 1e-7
@@ -103,7 +102,7 @@ def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, mea
     `Baselines.greatest` between the tilts at the ends of κ and δ.
     """
     fit, seen, variance = likely.fit, likely.fit.observed, likely.fit.variances[columns]
-    table = measure.table(COARSE)
+    table = measure.table()
     moving, slope, theta = variance > STILL, fit.slope[columns], fit.theta[columns]
     h = np.clip(fit.leverage[columns] + gains, 0.0, 1.0)
     kappas, rest = stiffness(h, variance), np.maximum(1.0 - h, SURE)
@@ -111,7 +110,7 @@ def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, mea
     steep, push = theta + kappas * (fit.means[columns] - table.centre), turns[:, None] / rest
     low = steep.min(axis=0) + push.min(axis=(0, 1)) + np.minimum(slope, 0.0)
     high = steep.max(axis=0) + push.max(axis=(0, 1)) + np.maximum(slope, 0.0)
-    left = table.least_of_ranges(seen.low[columns], seen.high[columns], np.stack([low, high]), kappas)
+    left = table.least(seen.low[columns], seen.high[columns], np.stack([low, high]), kappas)
     skew = slope * rest[0]
     ends = theta + turns[0] + np.minimum(skew, 0.0), theta + turns[1] + np.maximum(skew, 0.0)
     tilts = [np.stack([measure.baselines.tilts(kappa, end) for kappa in kappas]) for end in ends]
@@ -218,7 +217,8 @@ def _measured(
     `settled` is the greatest bound of the other pairs."""
     _, once = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
     told, alike = told.of(once), np.full(len(once), column)
-    bounds = measure.of_pairs(likely, alike, told, measure.table().least)
+    gains, shifts = told.leverage - likely.fit.leverage[column], told.shift
+    bounds = _of_ranges(likely, alike, np.stack([gains, gains]), np.stack([shifts, shifts]), measure)
     within = bounds <= enough
     most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
     open_, first, count = open_[np.argsort(-bounds[open_], kind="stable")], 0, 8
