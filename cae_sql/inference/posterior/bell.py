@@ -49,8 +49,6 @@ STILL = 1e-9
 FLAT = 1e-3
 """κ times the domain's width squared below which a bell is read at the windows' middles: it is off by less
 than its square root of a window's share."""
-NARROW, AROUND = 2.0, 40
-"""A bell of less than so many units is summed over so many to either side of where it is highest."""
 
 
 def stiffness(leverage: Floats, variance: Floats) -> Floats:
@@ -75,7 +73,7 @@ class Bells:
     kappa: Floats
     """As `stiffness`; 0 for p⁰ itself."""
 
-    def of(self, some: Ints | slice) -> Bells:
+    def _of(self, some: Ints) -> Bells:
         """The same of some."""
         return Bells(self.low[some], self.high[some], self.theta[some], self.middle[some], self.kappa[some])
 
@@ -84,18 +82,16 @@ class Bells:
         count, units = tilt.windows.count, tilt.windows.width * tilt.windows.count
         listed = np.full(len(self.kappa), units <= LISTED)
         flat = ~listed & (self.kappa * float(units) ** 2 <= FLAT)
-        narrow = ~(listed | flat) & (self.kappa * NARROW**2 > 1.0)
         found = np.empty((len(listed), count))
         for work, chosen, each in (
             (_one_by_one, listed, units),
             (_at_middles, flat, count),
-            (_around, narrow, 2 * AROUND + count),
-            (_integrated, ~(listed | flat | narrow), count),
+            (_integrated, ~(listed | flat), count),
         ):
             at, step = np.flatnonzero(chosen), max(1, AT_ONCE // each)
             for first in range(0, len(at), step):
                 part = at[first : first + step]
-                found[part] = work(tilt, self.of(part))
+                found[part] = work(tilt, self._of(part))
         return found
 
     def logs(self, units: Floats | Ints) -> Floats:
@@ -126,21 +122,6 @@ def _at_middles(tilt: Tilt, bells: Bells) -> Floats:
     away = (first + last) / 2 - bells.middle[:, None]
     rows = tilt.rows(bells.low, bells.high, bells.theta) * np.exp(-0.5 * bells.kappa[:, None] * away**2)
     found: Floats = rows / rows.sum(axis=1, keepdims=True)
-    return found
-
-
-def _around(tilt: Tilt, bells: Bells) -> Floats:
-    """The units around where a narrow bell is highest."""
-    windows, low, high = tilt.windows, bells.low, bells.high
-    turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
-    top = np.clip(np.rint(bells.middle + turned), low, high)
-    units = top.astype(np.int64)[:, None] + np.arange(-AROUND, AROUND + 1)
-    logs, places = bells.logs(units), np.clip(units // windows.width, 0, windows.count - 1)
-    if tilt.logs is not None:
-        logs += tilt.logs[places]
-    p = _normal(np.where((units >= low[:, None]) & (units <= high[:, None]), logs, -np.inf))
-    found = np.zeros((len(low), windows.count))
-    np.add.at(found, (np.arange(len(low))[:, None], places), p)
     return found
 
 

@@ -1,7 +1,7 @@
 """`judging` by the posterior: would everybody keep a limit, were these the answers?
 
 A record's risk is 1 − A / A_baseline of its posterior (`members`), its entropy H(ε); with an insider, also of
-what each other record's value would make of it, up to the ends of what the sums leave the insider (`pairs`).
+what each other record's value would make of it, up to the ends of what the sums leave `insiders`.
 
 Promise: fail closed. Where λ is not found, costs too much, or so few tables are left that the formula cannot
 be relied upon, nothing is shown.
@@ -25,7 +25,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.fixed_point import solved
 from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.fit import FOUND, Fit, Start
-from cae_sql.inference.posterior.insiders import Measure, counted_with_insider
+from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, risks_with_insider
 from cae_sql.inference.posterior.judging import UNKNOWN, AsItStands, ModelJudgement, Question, breaks
 from cae_sql.inference.posterior.likely import Asked, Likely
 from cae_sql.inference.posterior.members import (
@@ -33,7 +33,6 @@ from cae_sql.inference.posterior.members import (
     Baselines,
     held,
 )
-from cae_sql.inference.posterior.pairs import risks_with_insider
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem

@@ -106,12 +106,14 @@ def _primes(windows: Windows) -> list[int]:
 
 def _light(characters: Characters, prime: int, rows: Callable[[Ints], Floats]) -> Light:
     turns = np.arange(1, prime // 2 + 1)  # the others are their conjugates
+    frequencies = tuple((np.arange(prime // 2 + 1) / prime).tolist())
 
     def light(columns: Ints, coefficients: Ints) -> bool:
         few = np.linspace(0, len(columns) - 1, min(GLIMPSE, len(columns))).astype(np.int64)
         for some in (few, np.arange(len(columns))):
-            costs = characters.costs_at(np.arange(prime) / prime, columns[some], rows)
-            each = costs[turns[:, None] * coefficients[some] % prime, np.arange(len(some))]
+            costs = characters.costs_at(frequencies, columns[some], rows)
+            at = turns[:, None] * coefficients[some] % prime
+            each = costs[np.minimum(at, prime - at), np.arange(len(some))]
             if (characters.without_two(each, columns[some]) >= -np.log(HIDDEN)).all():
                 return False
         return True

@@ -14,12 +14,7 @@ import numpy as np
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Grid
-from cae_sql.inference.posterior.tilt import (
-    Moments,
-    log_geometric,
-    of_boxes,
-    of_windows,
-)
+from cae_sql.inference.posterior.tilt import Moments, log_geometric, of_boxes, of_windows
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.tables.priors import Prior
 
@@ -102,6 +97,12 @@ class Tilt:
         """Equal for tilts that say the same of the same boxes."""
         windows, logs = self.windows, self.logs
         return windows.width, windows.count, None if logs is None else logs.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tilt) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
         """Of one record of each atom, by θ (p,): its box, (p,) each.
