@@ -52,6 +52,10 @@ HALVED = 60
 """How often the interval of an end's λ is halved: to the digits that floats have."""
 
 
+Start = tuple[Ints, Floats]
+"""Right-hand sides and λ of fewer observations: where λ is looked for first after one more."""
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The tilted model of some observations, and their factor. Shapes: k rows, q columns."""
@@ -137,8 +141,8 @@ class Fit:
             InvalidInput, OutOfTime: as `of`.
         """
         seen = observations(known, sums)
-        begun = None if start is None else start.of(seen)
-        return cls.of(seen, tilt, Attaining.of(known, seen, tilt), begun, allowance, close)
+        ends = Attaining.of(known, seen, tilt)
+        return cls.of(seen, tilt, ends, _begun(start, seen.sums), allowance, close)
 
     def _varying_together(self, inside: Moments) -> Fit:
         """With the leverage of those beside people who vary together, since one of them attains an extreme.
@@ -229,21 +233,11 @@ class Fit:
         return Bordered.of(self, before, known, sums) if self.whole else None
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
-    """λ of fewer answers, where it is looked for first after one more."""
-
-    sums: Ints
-    """(k,) right-hand sides of the observations."""
-    point: Floats
-    """(k,) λ."""
-
-    def of(self, seen: Observations) -> Floats | None:
-        """(k,) for more observations, where these come first, with 0 for new ones; None where they do not."""
-        known = len(self.sums)
-        if len(seen.sums) < known or (seen.sums[:known] != self.sums).any():
-            return None
-        return np.append(self.point, np.zeros(len(seen.sums) - known))
+def _begun(start: Start | None, sums: Ints) -> Floats | None:
+    """λ, (k,), with 0 for new observations; None where those of the start do not come first."""
+    if start is None or not np.array_equal(sums[: len(start[0])], start[0]):
+        return None
+    return np.append(start[1], np.zeros(len(sums) - len(start[0])))
 
 
 def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments]:

@@ -93,7 +93,7 @@ class LikelyKnowledge(AsItStands["LikelyQuestion"]):
         fit = likely.fit.sums_alone
         if fit.off > FOUND:
             return None
-        return _SoFar(self._fitted, likely.known.atoms, Start(fit.observed.sums, fit.point))
+        return _SoFar(self._fitted, likely.known.atoms, (fit.observed.sums, fit.point))
 
     def _parted(self, answers: Sequence[Answer]) -> Atoms | None:
         """The partition that answers make, if it is the kept one refined; None where it is to be made."""

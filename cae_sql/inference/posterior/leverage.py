@@ -7,6 +7,11 @@ query sets and on σ, hardly on what was answered.
 
 One factorisation of k × k serves all records, atom by atom.
 
+Which answers carry what is likely of somebody (`Carriers`): leverage of some sums alone is gᵀ G⁻¹ g / σ², G
+these sums' covariances and g those with the record. Sums are taken one after the other, each time the one
+that adds most given those taken: one that the record is not in can add much, as the other half of a
+difference does. A greedy choice is no proof that fewer would not do.
+
 Promise: h is never less than it is by more than rounding. Where rows are nearly dependent H⁻¹ is taken from
 its eigenvectors, rather too large than too small, and all h are cut to [0, 1].
 
@@ -23,12 +28,15 @@ import scipy
 from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.inference.intervals.interior import add_squares, gram, inverse_root
+from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone, in_two
 
 NEARLY = 0.9
 """Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides. Where rows
 are nearly dependent all is, since differences of the inverse's great entries have no digits left."""
+NOTHING = 1e-9
+"""Leverage below which a sum adds nothing."""
 WELL_CONDITIONED = 1e10
 """Condition number up to which a factor by Cholesky is as good as one by eigenvectors."""
 
@@ -108,3 +116,40 @@ def _inverse_root(matrix: Floats) -> Floats:
         if not failed and len(root) * float((root * root).sum()) < WELL_CONDITIONED:
             return np.ascontiguousarray(root * scale)
     return inverse_root(matrix)
+
+
+class Carriers:
+    """All answered sums, to be asked about one record after the other."""
+
+    def __init__(self, matrix: scipy.sparse.csc_array, variances: Floats, sizes: Floats) -> None:
+        """Of the sums over groups of records, (k, p), the variance of one of each, and how many these are."""
+        self._matrix, self._variances = matrix, variances
+        self._covariances = ((matrix * (sizes * variances)) @ matrix.T).toarray()
+
+    def of(self, group: int, most: int, share: float) -> list[tuple[int, float]]:
+        """At most so many sums with most leverage on a record of a group, or with such a share of all of it.
+
+        Each sum's number, and the leverage by it and those before it, 0 to 1.
+        """
+        variance, covariances = float(self._variances[group]), self._covariances
+        taken, columns, total = list[tuple[int, float]](), list[Floats](), 0.0
+        if variance <= STILL or not len(covariances):
+            return taken
+        # of what the sums taken do not tell: variances of all sums, and their covariances with the record
+        left = covariances.diagonal().copy()
+        toward: Floats = variance * self._matrix[:, [group]].toarray()[:, 0]
+        floor = NOTHING * np.maximum(left, NOTHING)
+        enough = share * float(toward @ np.linalg.lstsq(covariances, toward, rcond=1e-10)[0]) / variance
+        while len(taken) < most and total < enough:
+            gains = np.where(left > floor, toward**2 / np.maximum(left, floor), 0.0) / variance
+            row = int(gains.argmax())
+            if gains[row] <= NOTHING:
+                break
+            column = covariances[row] - sum((each[row] * each for each in columns), np.zeros(len(left)))
+            column = column / np.sqrt(left[row])
+            toward = toward - column * (toward[row] / np.sqrt(left[row]))
+            left = np.maximum(left - column**2, 0.0)
+            columns.append(column)
+            total += float(gains[row])
+            taken.append((row, min(total, 1.0)))
+        return taken
