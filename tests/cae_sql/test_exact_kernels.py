@@ -18,7 +18,6 @@ import cae_sql.inference
 from cae_sql.compiled import Compiled
 from cae_sql.inference.facts import basis, rank
 from cae_sql.inference.intervals import interior, presolve
-from cae_sql.inference.posterior import residues
 from cae_sql.inference.search import unimodular
 from cae_sql.inference.tables import columns, kept_moves, shared_moves, short_moves
 from cae_sql.inference.tables.margins import Toll
@@ -253,7 +252,7 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     presolve.narrow: narrowed,
     rank.join: joined,
     rank.roots: lambda draw: joined(draw)[:1],
-    residues._eliminate: found,
+    rank._eliminate: found,
     shared_moves.collected: collected,
     shared_moves.mended: mended,
     shared_moves.pay: paid,

@@ -44,6 +44,8 @@ from cae_sql.threads import alone
 Flags = NDArray[np.bool_]
 Light = Callable[[Ints, Ints], bool]
 """Whether people in some columns (c,), with coefficients modulo p (c,), hide too little of a residue."""
+_Behind = tuple[scipy.sparse.csc_array, list[NDArray[np.int8]]]
+"""Saturated sums, (k, q), and rows modulo a prime that are about fewer columns than rational ones."""
 
 PRIMES = tuple(p for p in range(2, 100) if all(p % d for d in range(2, p)))
 """Primes that are looked at. Nine plain sums can leave one person modulo a greater one: any bound is one."""
@@ -89,7 +91,7 @@ def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[
         return found
     room = seen.sizes * variances
     room[seen.people :][seen.high[seen.people :] >= WIDE] = WIDE**2
-    same = search(Sums.of(seen, room))
+    same = kept(Search.of(seen, room))
     for prime in primes:
         torsion = same.torsion(prime, _light(characters, prime, rows))
         found |= True if torsion is None else torsion
@@ -121,33 +123,53 @@ def _light(characters: Characters, prime: int, rows: Callable[[Ints], Floats]) -
     return light
 
 
-@dataclass(frozen=True, eq=False)
-class _Behind:
-    """Rows modulo a prime that are about fewer columns than rational ones."""
-
-    matrix: scipy.sparse.csc_array
-    """(k, q) saturated sums."""
-    rows: list[NDArray[np.int8]]
-    """(q,) each, each once."""
-
-
+@dataclass(frozen=True)
 class Search:
-    """Query sets, and orders of their columns, for one prime after the other; nothing of answers is in it."""
+    """Combinations of query sets, for one prime after the other; nothing of answers is in it. Shapes: k sums,
+    q columns."""
 
-    def __init__(self, matrix: scipy.sparse.csc_array, orders: list[Ints], stand_in: int) -> None:
-        """Find the independent sums.
+    name: bytes
+    """Of like searches."""
+    sums: scipy.sparse.csc_array = field(compare=False)
+    """(k, q) whole coefficients."""
+    room: Floats = field(compare=False)
+    """(q,) −log of how much each column can hide, rounded: columns with least are eliminated first."""
+    _behind: dict[int, _Behind | None] = field(default_factory=dict, compare=False)
+    """By prime; None where sums could not be brought into form."""
+    _torsion: dict[tuple[int, bytes], bool] = field(default_factory=dict, compare=False)
 
-        Args:
-            matrix: (k, q) whole coefficients.
-            orders: Of the columns: those that can hide most first.
-            stand_in: A prime for rational numbers.
-        """
-        self._orders, self._stand_in = orders, stand_in
-        pivots = eliminated(matrix, orders[0], stand_in)[0]
-        self._matrix = matrix.tocsr()[np.flatnonzero(pivots < len(orders[0]))].tocsc()
-        self._behind: dict[int, _Behind | None] = {}
-        """By prime; None where sums could not be brought into form."""
-        self._torsion: dict[tuple[int, bytes], bool] = {}
+    @classmethod
+    def of(cls, observed: Observations, room: Floats) -> Search:
+        """Of what was observed, and how much each column can hide, (q,)."""
+        rounded = np.where(room < NONE, 1.0, -np.round(2 * np.log(room + 1.0)))
+        name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
+        return cls(name, observed.matrix, rounded)
+
+    @cached_property
+    def _orders(self) -> list[Ints]:
+        """Of the columns: those that can hide most first."""
+        used = np.flatnonzero(np.diff(self.sums.indptr))
+        room, chance = self.room[used], np.random.default_rng(len(used))
+        count = max(1, min(ORDERS, MOST_ELIMINATED // max(self.sums.shape[0], 1) ** 2))
+        # where no two are alike one order is as good as another
+        count = 1 if len(np.unique(room)) == len(used) else count
+        return [used[np.lexsort((chance.random(len(used)), room))] for _ in range(count)]
+
+    @cached_property
+    def _stand_in(self) -> int:
+        """A prime between `REALS`, for rational numbers."""
+        low, high = REALS
+        found: int = low + int.from_bytes(self.name[:8], "big") % (high - low - 1000)
+        while any(found % each == 0 for each in range(2, 1 << 10)):
+            found += 1
+        return found
+
+    @cached_property
+    def _matrix(self) -> scipy.sparse.csc_array:
+        """Independent ones of the sums."""
+        order = self._orders[0]
+        pivots = eliminated(self.sums, order, self._stand_in)[0]
+        return self.sums.tocsr()[np.flatnonzero(pivots < len(order))].tocsc()
 
     def torsion(self, prime: int, light: Light) -> Flags | None:
         """(q,) who is in a combination modulo a prime of few people, or hangs together with who is by others
@@ -157,12 +179,12 @@ class Search:
         behind = self._behind[prime]
         if behind is None:
             return None
-        few, torsion = list[Ints](), list[bool]()
-        for row in behind.rows:
+        few, torsion, (matrix, rows) = list[Ints](), list[bool](), behind
+        for row in rows:
             columns = np.flatnonzero(row)
             if light(columns, row[columns].astype(np.int64)):
                 few.append(columns)
-                torsion.append(self._is_torsion(prime, behind, columns))
+                torsion.append(self._is_torsion(prime, matrix, columns))
         found = np.zeros(self._matrix.shape[1], dtype=np.bool_)
         if any(torsion):
             root = np.arange(len(found))
@@ -209,47 +231,23 @@ class Search:
                 reduced = _reduced(weights[rows], matrix, order[pivots[rows]], prime)
                 # by their bytes: numpy's own search for unique rows makes a type with a field for each column
                 found.update((row.tobytes(), row) for row in reduced)
-        return _Behind(matrix, list(found.values()))
+        return matrix, list(found.values())
 
-    def _is_torsion(self, prime: int, behind: _Behind, columns: Ints) -> bool:
+    def _is_torsion(self, prime: int, saturated: scipy.sparse.csc_array, columns: Ints) -> bool:
         """Whether the rank of all other columns is lower modulo a prime."""
         name = prime, columns.tobytes()
         if name not in self._torsion:
             others = np.setdiff1d(np.arange(self._matrix.shape[1]), columns)
-            mine = eliminated(behind.matrix, others, prime)[0] < len(others)
+            mine = eliminated(saturated, others, prime)[0] < len(others)
             rational = eliminated(self._matrix, others, self._stand_in)[0] < len(others)
             self._torsion[name] = bool(mine.sum() < rational.sum())
         return self._torsion[name]
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Query sets, and how much each column can hide; those that are like others have their name."""
-
-    name: bytes
-    matrix: scipy.sparse.csc_array = field(compare=False)
-    """(k, q) whole coefficients."""
-    room: Floats = field(compare=False)
-    """(q,) −log, rounded: columns with least are eliminated first."""
-
-    @classmethod
-    def of(cls, observed: Observations, room: Floats) -> Sums:
-        """Of what was observed, and how much each column can hide, (q,)."""
-        rounded = np.where(room < NONE, 1.0, -np.round(2 * np.log(room + 1.0)))
-        name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
-        return cls(name, observed.matrix, rounded)
-
-
 @lru_cache(4)
-def search(sums: Sums) -> Search:
+def kept(search: Search) -> Search:
     """The same one for like sums, since hypothetical answers share their query sets."""
-    used = np.flatnonzero(np.diff(sums.matrix.indptr))
-    room, chance = sums.room[used], np.random.default_rng(len(used))
-    count = max(1, min(ORDERS, MOST_ELIMINATED // max(sums.matrix.shape[0], 1) ** 2))
-    # where no two are alike one order is as good as another
-    count = 1 if len(np.unique(room)) == len(used) else count
-    orders = [used[np.lexsort((chance.random(len(used)), room))] for _ in range(count)]
-    return Search(sums.matrix, orders, _prime_by(sums.name))
+    return search
 
 
 def _is_unimodular(square: Floats) -> bool:
@@ -262,15 +260,6 @@ def _is_unimodular(square: Floats) -> bool:
         most = len(square) * np.abs(square).max(initial=0) * np.abs(inverse).max(initial=0)
         return bool(most < 2**53 and (square @ inverse == np.eye(len(square))).all())
     return False
-
-
-def _prime_by(name: bytes) -> int:
-    """One of the primes between `REALS`."""
-    low, high = REALS
-    found: int = low + int.from_bytes(name[:8], "big") % (high - low - 1000)
-    while any(found % each == 0 for each in range(2, 1 << 10)):
-        found += 1
-    return found
 
 
 def saturated(matrix: scipy.sparse.csc_array, prime: int, order: Ints) -> scipy.sparse.csc_array | None:
