@@ -42,15 +42,14 @@ from cae_sql.threads import alone
 
 FOUND = 1e-3
 """Standard deviations by which a model's expected sums may be off."""
-ROUNDS, ADDED = 60, 1e-8
-"""In which what attained extremes add to sums is looked for, until it changes by so many deviations."""
-CHORDS = 8
-"""Steps with a kept factor, at most; each needs every column's moments, as one of Newton's does."""
-CHORDED = 1e-6
-"""Standard deviations of the sums by which expected ones may be off after them."""
+CHORDS, CHORDED = 8, 1e-6
+"""Steps with one factor, at most, and standard deviations by which expected sums may be off after them."""
+ROUNDS = 8
+"""Factors with which λ is looked for beside attained extremes: these add less than a deviation to a sum, so
+one
+is enough as a rule."""
 HALVED = 60
 """How often the interval of an end's λ is halved: to the digits that floats have."""
-
 
 Start = tuple[Ints, Floats]
 """Right-hand sides and λ of fewer observations: where λ is looked for first after one more."""
@@ -107,13 +106,16 @@ class Fit:
         point, off = fitted(*given, start, allowance, close)
         if start is not None and not off <= FOUND:
             point, off = fitted(*given, None, allowance, close)
-        raised = None
-        if ends is not None and len(point):
-            raised = _raised(observed, plain, ends, point, allowance)
-        if raised is None:
-            found = cls.at(observed, tilt, None, point, off)
-            return replace(found, ends=ends, whole=ends is None or not len(point))
-        return cls.at(observed, tilt, ends, *raised)
+        plainly = cls.at(observed, tilt, None, point, off)
+        if ends is None or not len(point):
+            return replace(plainly, ends=ends)
+        for _ in range(ROUNDS):
+            point, off = _chorded(observed, plain, ends, point)
+            if off <= CHORDED:
+                break
+        if not off <= FOUND:
+            return replace(plainly, ends=ends, whole=False)
+        return cls.at(observed, tilt, ends, point, off)
 
     @classmethod
     def at(cls, observed: Observations, tilt: Tilt, ends: Attaining | None, point: Floats, off: float) -> Fit:
@@ -255,32 +257,29 @@ def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments
     return moments
 
 
-def _raised(
+def _chorded(
     observed: Observations,
     plain: Callable[[Floats], Moments],
-    ends: Attaining,
+    ends: Attaining | None,
     point: Floats,
-    allowance: Allowance,
-) -> tuple[Floats, float] | None:
-    """λ at which sums are what is expected of records some of whom attain extremes, and how far they are off.
-
-    What attaining adds to the sums is taken off them, and λ looked for as if there were no extremes, in turn:
-    it changes less than the sums themselves. None where that comes to no end.
-    """
-    before, off = np.full(len(observed.sums), np.inf), np.inf
-    for _ in range(ROUNDS):
+    factor: Factor | None = None,
+) -> tuple[Floats, float]:
+    """λ after steps with one factor, by default that of the first λ, as long as each halves how far expected
+    sums are off; and by how many standard deviations they are."""
+    last = np.inf
+    for _ in range(CHORDS + 1):
         theta = observed.matrix.T @ point
-        inside = plain(theta)
-        now = ends.given(theta, inside)
-        left = observed.sums - observed.matrix @ (observed.sizes * (now.means - inside.means))
-        spread = np.sqrt(np.maximum(observed.rows**2 @ (observed.sizes * now.variances), STILL))
-        if (np.abs(left - before) <= ADDED * spread).all():
-            return point, off
-        point, off = fitted(observed.rows, observed.sizes, left, plain, point, allowance)
-        if not off <= FOUND:
-            return None
-        before = left
-    return None
+        now = plain(theta)
+        if ends is not None:
+            now = ends.given(theta, now)
+        factor = factor or Factor.of(observed.matrix, observed.sizes * now.variances)
+        off = observed.matrix @ (observed.sizes * now.means) - observed.sums
+        step = factor.solve(off)
+        decrement = float(off @ step)
+        if not decrement <= last / 2 or decrement <= CHORDED**2:
+            break
+        last, point = decrement, point - step
+    return point, float(np.sqrt(max(decrement, 0.0))) if np.isfinite(decrement) else np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,20 +329,10 @@ class Bordered:
         sums = self.observed.sums.copy()
         sums[len(self.past.point) :] += np.array(values, dtype=np.int64)
         observed, tilt = self.observed.with_sums(sums), self.past.tilt
-        plain, (point, factor), last = moments_of(observed, tilt), self._begun(sums), np.inf
-        for _ in range(CHORDS + 1):
-            theta = observed.matrix.T @ point
-            now = plain(theta)
-            if self.ends is not None:
-                now = self.ends.given(theta, now)
-            off = observed.matrix @ (observed.sizes * now.means) - sums
-            step = factor.solve(off)
-            decrement = float(off @ step)
-            if not decrement <= last / 2 or decrement <= CHORDED**2:
-                break
-            last, point = decrement, point - step
-        if decrement <= min(last / 2, CHORDED**2):
-            found = Fit.at(observed, tilt, self.ends, point, float(np.sqrt(max(decrement, 0.0))))
+        point, factor = self._begun(sums)
+        point, off = _chorded(observed, moments_of(observed, tilt), self.ends, point, factor)
+        if off <= CHORDED:
+            found = Fit.at(observed, tilt, self.ends, point, off)
         else:
             found = Fit.of(observed, tilt, self.ends, point, allowance)
         return replace(found, before=self.variances)
