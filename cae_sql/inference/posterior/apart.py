@@ -77,16 +77,7 @@ class Apart:
         factor: Factor,
         point: Floats,
     ) -> Apart:
-        """Leave out what can be.
-
-        Args:
-            known: Boxes, extremes, and the matrix of the independent sums.
-            sums: Their right-hand sides.
-            characters: Of the answered sums alone, as all that follows.
-            variances: (q,) of one record of each column.
-            factor: Of the sums' covariance.
-            point: (k,) λ.
-        """
+        """Leave out what can be; all but what is known is of the answered sums alone."""
         seen = characters.observed
         far = _shared_by_many(characters, variances, factor, len(sums))
         rows = _rows_of(known, seen.rows, seen.atoms) if len(far) else None

@@ -45,9 +45,8 @@ FOUND = 1e-3
 CHORDS, CHORDED = 8, 1e-6
 """Steps with one factor, at most, and standard deviations by which expected sums may be off after them."""
 ROUNDS = 8
-"""Factors with which λ is looked for beside attained extremes: these add less than a deviation to a sum, so
-one
-is enough as a rule."""
+"""Factors with which λ is looked for beside attained extremes: these add less than a deviation to a sum,
+so one is enough as a rule."""
 HALVED = 60
 """How often the interval of an end's λ is halved: to the digits that floats have."""
 
@@ -144,7 +143,7 @@ class Fit:
         """
         seen = observations(known, sums)
         ends = Attaining.of(known, seen, tilt)
-        return cls.of(seen, tilt, ends, _begun(start, seen.sums), allowance, close)
+        return cls.of(seen, tilt, ends, _grown(start, seen.sums), allowance, close)
 
     def _varying_together(self, inside: Moments) -> Fit:
         """With the leverage of those beside people who vary together, since one of them attains an extreme.
@@ -235,7 +234,7 @@ class Fit:
         return Bordered.of(self, before, known, sums) if self.whole else None
 
 
-def _begun(start: Start | None, sums: Ints) -> Floats | None:
+def _grown(start: Start | None, sums: Ints) -> Floats | None:
     """λ, (k,), with 0 for new observations; None where those of the start do not come first."""
     if start is None or not np.array_equal(sums[: len(start[0])], start[0]):
         return None

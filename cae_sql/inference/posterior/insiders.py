@@ -98,14 +98,7 @@ def telling(fit: Fit) -> Floats:
 
 
 def given(fit: Fit, column: int, by: Ints, values: Floats | Ints) -> Given:
-    """What others' values tell of one of a column, skewness left out.
-
-    Args:
-        fit: Means, variances and leverage.
-        column: Of somebody.
-        by: Columns of the insiders, of a shape that goes with that of `values`.
-        values: What they have, in units.
-    """
+    """What insiders of some columns with some values, in units, tell of one of a column, but for skewness."""
     by, values = np.broadcast_arrays(by, values)
     told, part = shared(fit, np.array([column]))[by, 0], telling(fit)[by]
     variance, h = fit.variances[column], fit.leverage[column]
@@ -188,12 +181,8 @@ def risks_with_insider(
 ) -> WithInsider:
     """The greatest risk of everybody's posterior by the formula, alone and whoever the insider is.
 
-    Args:
-        likely: What answers make likely.
-        values: (q, m) for each of the fit's columns the values that an insider may have, in units.
-        measure: Of a posterior.
-        enough: How bad it may be for a bound to do.
-        spared: (p,) atoms that are not looked at.
+    For each of the fit's columns an insider may have some values, (q, m), in units. A bound will do where it
+    is no worse than `enough`; atoms that are `spared`, (p,), are not looked at.
     """
     seen = likely.fit.observed
     worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)

@@ -83,11 +83,8 @@ class Likelihood:
     """(p,) log2 of about how many tables are left at least to those who hang together by sums; ∞ for whom no
     sum is about."""
     reliable: Flags
-    """(p,) whether a row is counted, or enough tables are left for the formula.
-
-    Where few are, values may be impossible that it gives something to. Nor is it where sums are no bell, or
-    where it does not reckon with what attained extremes add.
-    """
+    """(p,) whether a row is counted, or the formula may be relied upon: enough tables are left, sums are
+    bells, and what attained extremes add to them was found."""
 
 
 @dataclass(eq=False)
@@ -130,7 +127,7 @@ class Likely:
     def straight(self) -> Likely:
         """The same by a formula that leaves skewness out; what is counted is as here.
 
-        Nearer to what is exact is the one with it. Which of the two is too low hangs on the system.
+        Which of the two is too low hangs on the system.
         """
         found = replace(self, fitted=replace(self.fit, skewed=False, worked_out=self.fit.leverage))
         shared = ("exact", "_doubtful", "apart", "heaped")
@@ -332,12 +329,7 @@ class Likely:
     def counted_units(
         self, atoms: Ints, aside: Aside | None = None, left: Allowance = UNLIMITED
     ) -> list[Floats]:
-        """By atom of a component, probabilities over the units of its box.
-
-        Args:
-            atoms: All of it.
-            aside: An atom one of whose records has so many units: then of all others.
-            left: What may be spent.
+        """By atom of a component, probabilities over the units of its box, besides who is put aside.
 
         Raises:
             OutOfTime: too much to be counted with what may be spent, or no table has that.

@@ -7,15 +7,13 @@ known modulo 2, unless the people who are left hide it: unless the characteristi
 (`heaps`) is small at every k / p, two of them left out.
 
 Sums are eliminated modulo p, columns in which many people are first, so that what is left over of the sums in
-the end is about those in the last columns alone. The same modulo a large prime stands for rational numbers.
-Where both come to the same columns, no first so many columns are left out by more combinations modulo p than
-by rational ones, and there is nothing to see. Where they do not, each row behind is looked at: whether it
-hides too little, and whether the rank of the others is lower modulo p.
+the end is about those in the last columns alone. The same modulo a large prime, drawn by each process, stands
+for rational numbers. Where both come to the same columns there is nothing to see. Where they do not, each row
+behind is looked at: whether it hides too little, and whether the rank of the others is lower modulo p.
 
-Promise: fail closed. Nothing is reckoned of a residue: who is marked is counted, or not told. A row is about
-more people than others only where no rational combination explains it. Nothing is promised of what is missed:
-in columns of one person each a combination may hide from all orders that are gone through; primes are those
-of `PRIMES`, and of more than `MOST_SUMS` sums none is looked at.
+Promise: fail closed. Nothing is reckoned of a residue: who is marked is counted, or not told. Nothing is
+promised of what is missed: in columns of one person each a combination may hide from all orders that are gone
+through; primes are those of `PRIMES`, and of more than `MOST_SUMS` sums none is looked at.
 
 Source: `mathematics.md`, 10; elimination over finite fields, and information-set decoding (Prange 1962) for
 single columns.
@@ -35,6 +33,7 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.facts.rank import eliminated, join, roots
+from cae_sql.inference.facts.span import drawn_prime
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -59,9 +58,6 @@ HIDDEN = 1e-3
 odds by a fifth."""
 MOST_SUMS = 1_000
 """Sums up to which combinations are looked for."""
-REALS = 2**19, 2**20
-"""Between which the prime lies that stands for rational numbers. It is chosen by the query sets, so that no
-sums are easily made in which it hides what they leave modulo a small one."""
 GLIMPSE = 64
 """Columns in which a row is looked at first: more of them hide no less."""
 ORDERS, MOST_ELIMINATED = 8, 40_000
@@ -80,10 +76,8 @@ WIDE = 4_096
 def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[Ints], Floats]) -> Flags:
     """(q,) columns of somebody about whom a residue is known that the others in it do not hide.
 
-    Args:
-        characters: Of the answered sums.
-        variances: (q,) of one record of each column; before the last answers, where these are hypothetical.
-        rows: Of columns of somebody (r,) the distributions of one record of each by the formula, (r, w).
+    By the variances of one record of each column, (q,), before the last answers where these are hypothetical.
+    `rows` are distributions by the formula of one record of each of some columns, (r, w).
     """
     seen, primes = characters.observed, _primes(characters.tilt.windows)
     found = np.zeros(len(variances), dtype=np.bool_)
@@ -156,19 +150,10 @@ class Search:
         return [used[np.lexsort((chance.random(len(used)), room))] for _ in range(count)]
 
     @cached_property
-    def _stand_in(self) -> int:
-        """A prime between `REALS`, for rational numbers."""
-        low, high = REALS
-        found: int = low + int.from_bytes(self.name[:8], "big") % (high - low - 1000)
-        while any(found % each == 0 for each in range(2, 1 << 10)):
-            found += 1
-        return found
-
-    @cached_property
     def _matrix(self) -> scipy.sparse.csc_array:
         """Independent ones of the sums."""
         order = self._orders[0]
-        pivots = eliminated(self.sums, order, self._stand_in)[0]
+        pivots = eliminated(self.sums, order, drawn_prime())[0]
         return self.sums.tocsr()[np.flatnonzero(pivots < len(order))].tocsc()
 
     def torsion(self, prime: int, light: Light) -> Flags | None:
@@ -199,7 +184,7 @@ class Search:
     @cached_property
     def _rational(self) -> list[Ints]:
         """By order, the pivots of the rational numbers, ascending."""
-        return [np.sort(eliminated(self._matrix, each, self._stand_in)[0]) for each in self._orders]
+        return [np.sort(eliminated(self._matrix, each, drawn_prime())[0]) for each in self._orders]
 
     @cached_property
     def _squares(self) -> dict[int, scipy.sparse.csc_array]:
@@ -239,7 +224,7 @@ class Search:
         if name not in self._torsion:
             others = np.setdiff1d(np.arange(self._matrix.shape[1]), columns)
             mine = eliminated(saturated, others, prime)[0] < len(others)
-            rational = eliminated(self._matrix, others, self._stand_in)[0] < len(others)
+            rational = eliminated(self._matrix, others, drawn_prime())[0] < len(others)
             self._torsion[name] = bool(mine.sum() < rational.sum())
         return self._torsion[name]
 

@@ -124,15 +124,13 @@ class Table:
         """(r,) numbers of boxes."""
         if len(self._keys) > MOST:
             self._empty()
-        least, mine = np.unique(low, return_inverse=True)
-        most, theirs = np.unique(high, return_inverse=True)
-        # places in two lists: units may be too many for both ends to have room in one number
-        ends, which = np.unique(mine.reshape(-1) * len(most) + theirs.reshape(-1), return_inverse=True)
+        # two numbers in one: units may be too many for both ends to have room in one integer
+        ends, which = np.unique(low + 1j * high, return_inverse=True)
         if len(ends) >= BOXES:
             raise InvalidInput(f"{len(ends):,} different boxes are too many for a table; take a coarser step")
         if len(self._boxes) + len(ends) >= BOXES:
             self._empty()
-        names = [(int(least[each // len(most)]), int(most[each % len(most)])) for each in ends.tolist()]
+        names = [(int(each.real), int(each.imag)) for each in ends]
         numbers = [self._boxes.setdefault(name, len(self._boxes)) for name in names]
         found: Ints = np.array(numbers, dtype=np.int64)[which.reshape(-1)]
         return found

@@ -145,14 +145,8 @@ def fitted(
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
-    Args:
-        matrix: (k, p) coefficients.
-        sizes: (p,) records in each atom.
-        sums: (k,) right-hand sides.
-        moments: Of one record of each atom, by θ (p,).
-        start: (k,) where to begin: the λ of like sums, if they are known. By default 0.
-        allowance: What may be spent; nothing more is tried beyond it.
-        close: How many standard deviations off is near enough.
+    Coefficients are (k, p), sizes are records in each atom, and moments of one of them, by θ (p,). It begins
+    at the λ of like sums, or at 0, and ends where so many standard deviations are near enough.
 
     Raises:
         OutOfTime: more than may be spent.
