@@ -49,6 +49,8 @@ STILL = 1e-9
 FLAT = 1e-3
 """κ times the domain's width squared below which a bell is read at the windows' middles: it is off by less
 than its square root of a window's share."""
+NARROW, AROUND = 2.0, 40
+"""A bell of less than so many units is summed over so many to either side of where it is highest."""
 
 
 def stiffness(leverage: Floats, variance: Floats) -> Floats:
@@ -82,11 +84,13 @@ class Bells:
         count, units = tilt.windows.count, tilt.windows.width * tilt.windows.count
         listed = np.full(len(self.kappa), units <= LISTED)
         flat = ~listed & (self.kappa * float(units) ** 2 <= FLAT)
+        narrow = ~(listed | flat) & (self.kappa * NARROW**2 > 1.0)
         found = np.empty((len(listed), count))
         for work, chosen, each in (
             (_one_by_one, listed, units),
             (_at_middles, flat, count),
-            (_integrated, ~(listed | flat), count),
+            (_around, narrow, 2 * AROUND + count),
+            (_integrated, ~(listed | flat | narrow), count),
         ):
             at, step = np.flatnonzero(chosen), max(1, AT_ONCE // each)
             for first in range(0, len(at), step):
@@ -103,17 +107,29 @@ class Bells:
 
 def _one_by_one(tilt: Tilt, bells: Bells) -> Floats:
     """Every unit of the domain."""
+    return _summed(tilt, bells, np.arange(tilt.windows.width * tilt.windows.count))
+
+
+def _around(tilt: Tilt, bells: Bells) -> Floats:
+    """The units around where a narrow bell is highest."""
+    turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
+    top = np.clip(np.rint(bells.middle + turned), bells.low, bells.high).astype(np.int64)
+    return _summed(tilt, bells, top[:, None] + np.arange(-AROUND, AROUND + 1))
+
+
+def _summed(tilt: Tilt, bells: Bells, units: Ints) -> Floats:
+    """By units of the domain, (u,) or (r, u)."""
     windows = tilt.windows
-    units = np.arange(windows.width * windows.count)
-    logs = bells.logs(units)
+    logs, places = bells.logs(units), np.clip(units // windows.width, 0, windows.count - 1)
     if tilt.logs is not None:
-        logs += tilt.logs[units // windows.width]
+        logs += tilt.logs[places]
     logs[(units < bells.low[:, None]) | (units > bells.high[:, None])] = -np.inf
     p = _normal(logs)
-    if windows.width == 1:
+    if units.ndim == 1 and windows.width == 1:
         return p
-    gathered: Floats = p.reshape(len(p), windows.count, windows.width).sum(axis=2)
-    return gathered
+    found = np.zeros((len(p), windows.count))
+    np.add.at(found, (np.arange(len(p))[:, None], places), p)
+    return found
 
 
 def _at_middles(tilt: Tilt, bells: Bells) -> Floats:

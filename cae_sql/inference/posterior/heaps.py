@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.tilt import log_geometric
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 
@@ -104,9 +105,7 @@ class Characters:
         for part in np.array_split(people, len(people) // MANY + 1):
             found[:, part] = np.abs(turned @ rows(columns[part]).T)
         slack = columns >= seen.people
-        found[:, slack] = _of_boxes(
-            seen.high[columns[slack]], self.theta[columns[slack]], np.array(frequencies)
-        )
+        found[:, slack] = _of_boxes(seen.high[columns[slack]], self.theta[columns[slack]], frequencies)
         costs: Floats = -np.log(np.clip(found, np.exp(-NOTHING), 1.0))
         return costs
 
@@ -184,19 +183,18 @@ def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
     return np.flatnonzero(own < NOTHING + most).tolist(), pairs.tolist()
 
 
-def _of_boxes(width: Ints, theta: Floats, frequencies: Floats) -> Floats:
+def _of_boxes(width: Ints, theta: Floats, frequencies: Frequencies) -> Floats:
     """(f, s) |φ| of p(u) ∝ exp(θ u), 0 ≤ u ≤ width, (s,) each."""
-    tilt = -np.abs(theta)  # the same from the other end
+    turn, steep, count = 2 * np.pi * np.array(frequencies)[:, None], -np.abs(theta), width + 1.0
 
-    def total(steep: np.ndarray) -> np.ndarray:
-        small = np.abs(steep) < 1e-12
-        safe = np.where(small, 1.0, steep)
-        found: np.ndarray = np.where(small, width + 1.0, np.expm1(safe * (width + 1)) / np.expm1(safe))
-        return found
+    def squared(many: Floats) -> Floats:
+        """|1 − exp((−|θ| + i turn) many)|²."""
+        part: Floats = -np.expm1(steep * many)
+        return part**2 + 4 * np.exp(steep * many) * np.sin(turn * many / 2) ** 2
 
-    turned = total(tilt + 2j * np.pi * frequencies[:, None])
-    found: Floats = np.abs(turned) / np.abs(total(tilt + 0j))
-    return found
+    one = np.where(turn == 0, 1.0, squared(np.ones_like(count)))
+    found: Floats = np.sqrt(squared(count) / one) / np.exp(log_geometric(steep, count))
+    return np.where(turn == 0, 1.0, found)
 
 
 @lru_cache(8)

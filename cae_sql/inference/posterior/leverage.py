@@ -131,25 +131,21 @@ class Carriers:
 
         Each sum's number, and the leverage by it and those before it, 0 to 1.
         """
-        variance, covariances = float(self._variances[group]), self._covariances
-        taken, columns, total = list[tuple[int, float]](), list[Floats](), 0.0
-        if variance <= STILL or not len(covariances):
+        variance, taken = float(self._variances[group]), list[tuple[int, float]]()
+        if variance <= STILL or not len(self._covariances):
             return taken
-        # of what the sums taken do not tell: variances of all sums, and their covariances with the record
-        left = covariances.diagonal().copy()
         toward: Floats = variance * self._matrix[:, [group]].toarray()[:, 0]
-        floor = NOTHING * np.maximum(left, NOTHING)
-        enough = share * float(toward @ np.linalg.lstsq(covariances, toward, rcond=1e-10)[0]) / variance
+
+        def told(rows: list[int]) -> float:
+            part = np.linalg.lstsq(self._covariances[np.ix_(rows, rows)], toward[rows], rcond=1e-10)[0]
+            return float(toward[rows] @ part) / variance
+
+        total, enough = 0.0, share * told(list(range(len(toward))))
         while len(taken) < most and total < enough:
-            gains = np.where(left > floor, toward**2 / np.maximum(left, floor), 0.0) / variance
-            row = int(gains.argmax())
-            if gains[row] <= NOTHING:
+            each = [told([*(one for one, _ in taken), row]) for row in range(len(toward))]
+            row = int(np.argmax(each))
+            if each[row] - total <= NOTHING:
                 break
-            column = covariances[row] - sum((each[row] * each for each in columns), np.zeros(len(left)))
-            column = column / np.sqrt(left[row])
-            toward = toward - column * (toward[row] / np.sqrt(left[row]))
-            left = np.maximum(left - column**2, 0.0)
-            columns.append(column)
-            total += float(gains[row])
+            total = each[row]
             taken.append((row, min(total, 1.0)))
         return taken
