@@ -16,7 +16,7 @@ what many sums that share one person tell together.
     windows.py          the same with a prior, and over windows of one step
     likely.py           the posterior of everybody, by atoms, after answers or hypothetical ones
     observations.py     answered sums as independent rows, ends and ranges with their slack
-    fit.py              one fit of these: tilt, leverage, slope, and borders of sums that are only asked
+    fit.py              one fit of these: tilt, leverage, slope
     leverage.py         the share of each variance that sums explain, and which answers carry it
     bell.py             the formula, on any grid
     attained.py         answered extremes as a mixture over who attains them: moments and rows

@@ -7,27 +7,22 @@ variances and H = A diag(σ²) Aᵀ,
     h_i = σ_i² a_iᵀ H⁻¹ a_i                                              leverage, the hat matrix's diagonal
     ℓ_i = ½ Σ_{j ≠ i} τ_j q_j a_jᵀ H⁻¹ a_i / (1 − h_i)                     slope, for skewness: see `bell`
 
-Rows may be added before they are answered (`Fit.with_border`): matrix and factor are made once for all
-hypothetical answers, and an answer only moves λ, by some chord steps with that factor. The slack of an end is
-far from where it was before the answer, so there they begin where one equation in the new sum's λ says. Where
-they do not lead there it is Newton's method. Leverage is that of the variances after the answer.
+λ is found by Newton's method from that of fewer answers, where it is known.
 
-Promise: expected sums are right to `CHORDED` of their standard deviations either way, or it is said how far
-off they are.
+Promise: expected sums are right to `CHORDED` of their standard deviations, or it is said how far off they
+are.
 
 Source: `mathematics.md`, 7 (also: cost).
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cae_sql.cached import cached_property
-from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.intervals.interior import gram
@@ -47,8 +42,6 @@ CHORDS, CHORDED = 8, 1e-6
 ROUNDS = 8
 """Factors with which λ is looked for beside attained extremes: these add less than a deviation to a sum,
 so one is enough as a rule."""
-HALVED = 60
-"""How often the interval of an end's λ is halved: to the digits that floats have."""
 
 Start = tuple[Ints, Floats]
 """Right-hand sides and λ of fewer observations: where λ is looked for first after one more."""
@@ -80,7 +73,7 @@ class Fit:
     """The fit of the answered sums alone, where this has what is observed besides (`noisy`): their rows and
     columns come first here."""
     before: Floats | None = None
-    """(q,) σ² before answers that are hypothetical: one search for residues serves them all."""
+    """(a,) σ² of people before answers that are hypothetical: one search for residues serves them all."""
     skewed: bool = True
     """Whether skewness is counted."""
 
@@ -224,15 +217,6 @@ class Fit:
             theta = theta + self.slope[columns]
         return Bells(seen.low[columns], seen.high[columns], theta, self.means[columns], kappa).rows(self.tilt)
 
-    def with_border(self, before: Knowledge, known: Knowledge, sums: Ints) -> Bordered | None:
-        """With new rows of sums of finer knowledge, which are not answered yet; `sums` are the right-hand
-        sides of all, (k,), 0 of the new ones.
-
-        None where a new sum is one row with an answered one, or follows from others, and where no tilt was
-        found.
-        """
-        return Bordered.of(self, before, known, sums) if self.whole else None
-
 
 def _grown(start: Start | None, sums: Ints) -> Floats | None:
     """λ, (k,), with 0 for new observations; None where those of the start do not come first."""
@@ -257,20 +241,14 @@ def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments
 
 
 def _chorded(
-    observed: Observations,
-    plain: Callable[[Floats], Moments],
-    ends: Attaining | None,
-    point: Floats,
-    factor: Factor | None = None,
+    observed: Observations, plain: Callable[[Floats], Moments], ends: Attaining, point: Floats
 ) -> tuple[Floats, float]:
-    """λ after steps with one factor, by default that of the first λ, as long as each halves how far expected
-    sums are off; and by how many standard deviations they are."""
-    last = np.inf
+    """λ after steps with the factor at the first one, as long as each halves how far expected sums are off,
+    and by how many standard deviations they are."""
+    last, factor = np.inf, None
     for _ in range(CHORDS + 1):
         theta = observed.matrix.T @ point
-        now = plain(theta)
-        if ends is not None:
-            now = ends.given(theta, now)
+        now = ends.given(theta, plain(theta))
         factor = factor or Factor.of(observed.matrix, observed.sizes * now.variances)
         off = observed.matrix @ (observed.sizes * now.means) - observed.sums
         step = factor.solve(off)
@@ -279,88 +257,3 @@ def _chorded(
             break
         last, point = decrement, point - step
     return point, float(np.sqrt(max(decrement, 0.0))) if np.isfinite(decrement) else np.inf
-
-
-@dataclass(frozen=True, eq=False)
-class Bordered:
-    """A fit with rows of new sums, before they are answered. Shapes: k rows, the last r of them new; q
-    columns."""
-
-    past: Fit
-    observed: Observations
-    """As if the new sums were answered with 0."""
-    ends: Attaining | None
-    """Extremes that were answered."""
-    variances: Floats
-    """(q,) by the λ of the past; of a new slack as if each of its values were alike."""
-    expected: Floats
-    """(r,) the new sums by the λ of the past, slack left out."""
-    slacks: Ints
-    """(r,) the column of each new sum's slack, -1 of one that is told exactly."""
-
-    @classmethod
-    def of(cls, past: Fit, before: Knowledge, known: Knowledge, sums: Ints) -> Bordered | None:
-        """As `Fit.with_border`."""
-        seen, fresh = past.observed, len(known.matrix) - len(before.matrix)
-        with contextlib.suppress(InconsistentAnswers):
-            observed = observations(known, sums)
-            if observed.matrix.shape[0] == len(past.point) + fresh:
-                parent = np.zeros(known.count, dtype=np.int64)
-                parent[known.atoms.labels[: len(before.atoms.labels)]] = before.atoms.labels
-                people = np.searchsorted(seen.atoms, parent[observed.atoms])
-                source = np.append(people, np.arange(seen.people, len(seen.sizes)))
-                width = observed.high[len(source) :]
-                variances = np.append(past.variances[source], width * (width + 2) / 12)
-                new, slacks = observed.rows[len(past.point) :], np.full(fresh, -1)
-                slacks[new[:, len(source) :].tocsc().indices] = np.arange(len(source), len(variances))
-                expected = new[:, : len(source)] @ (observed.sizes[: len(source)] * past.means[source])
-                ends = Attaining.of(known, observed, past.tilt)
-                return cls(past, observed, ends, variances, expected, slacks)
-        return None
-
-    @cached_property
-    def factor(self) -> Factor:
-        """With the new sums, before the answers."""
-        return Factor.of(self.observed.matrix, self.observed.sizes * self.variances)
-
-    def fit(self, values: Sequence[int], allowance: Allowance) -> Fit:
-        """The fit for these answers, by chord steps, or by Newton's where those do not lead there."""
-        sums = self.observed.sums.copy()
-        sums[len(self.past.point) :] += np.array(values, dtype=np.int64)
-        observed, tilt = self.observed.with_sums(sums), self.past.tilt
-        point, factor = self._begun(sums)
-        point, off = _chorded(observed, moments_of(observed, tilt), self.ends, point, factor)
-        if off <= CHORDED:
-            found = Fit.at(observed, tilt, self.ends, point, off)
-        else:
-            found = Fit.of(observed, tilt, self.ends, point, allowance)
-        return replace(found, before=self.variances)
-
-    def _begun(self, sums: Ints) -> tuple[Floats, Factor]:
-        """Where λ is looked for first, (k,), and the factor with the variance that slack has there.
-
-        With the past sums kept an end's λ moves its sum by the variance that these leave it, and its slack as
-        a box moves. What ends have in common is left out.
-        """
-        known, rows = len(self.past.point), np.flatnonzero(self.slacks >= 0)
-        point, slacks = np.append(self.past.point, np.zeros(len(sums) - known)), self.slacks[rows]
-        if not len(rows):
-            return point, self.factor
-        # covariances of the new sums given the past ones
-        left = np.linalg.pinv(self.factor.inverse[known:, known:])
-        moves = left.diagonal()[rows] - self.variances[slacks]
-        if (moves <= STILL).any():
-            return point, self.factor
-        lacking, width = (sums[known:] - self.expected)[rows], self.observed.high[slacks]
-        of_slack = of_boxes(np.zeros_like(width), width)
-        # slack is between 0 and its width; a unit more to both sides, for rounding
-        low, high = (lacking - width - 1) / moves, (lacking + 1) / moves
-        for _ in range(HALVED):
-            middle = (low + high) / 2
-            over = moves * middle + of_slack(middle).means > lacking
-            low, high = np.where(over, low, middle), np.where(over, middle, high)
-        points, variances = np.zeros(len(left)), self.variances.copy()
-        points[rows] = (low + high) / 2
-        variances[slacks] = of_slack(points[rows]).variances
-        factor = Factor.of(self.observed.matrix, self.observed.sizes * variances)
-        return point + self.factor.inverse[:, known:] @ (left @ points), factor

@@ -36,7 +36,7 @@ from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, name_of, of_component
 from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.fit import FOUND as FOUND
-from cae_sql.inference.posterior.fit import Bordered, Fit, Start
+from cae_sql.inference.posterior.fit import Fit, Start
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations
@@ -274,7 +274,7 @@ class Likely:
         fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
         seen, marked = fit.observed, in_heaps(self.characters, fit.variances)
         if self.ways.residues_benchmark_only:
-            before = fit.variances if fit.before is None else fit.before
+            before = fit.variances[: seen.people] if fit.before is None else fit.before
             marked |= left_by_residues(
                 self.characters, before, lambda columns: self.formula_of(seen.atoms[columns])
             )
@@ -434,8 +434,7 @@ class Likely:
 class Asked:
     """Some queries, and what answers to them would make likely.
 
-    What hangs on the queries alone is worked out once (`Fit.with_border`); nothing is kept of the answers.
-    Where an extreme is asked, which changes boxes, everything is worked out anew.
+    What hangs on the queries alone is worked out once; nothing is kept of the answers.
     """
 
     def __init__(self, past: Likely, queries: Sequence[Query]) -> None:
@@ -456,11 +455,9 @@ class Asked:
             elif query.kind != "sum":
                 known = known.with_extreme(query, value)
         sums = np.append(past.sums, np.array(added, dtype=np.int64))
-        if self._bordered is not None:
-            fit = self._bordered.fit(added, allowance)
-        else:
-            fit = Fit.of_answers(known, sums, past.tilt, None, allowance)
-        fit = with_observed(fit, known)
+        before = past.fit.sums_alone
+        fit = Fit.of_answers(known, sums, past.tilt, (before.observed.sums, before.point), allowance)
+        fit = with_observed(replace(fit, before=self._variances[fit.observed.atoms]), known)
         return replace(past, known=known, sums=sums, fitted=fit, allowance=allowance, start=None)
 
     @cached_property
@@ -478,8 +475,10 @@ class Asked:
         return replace(fine, matrix=np.vstack([fine.matrix, rows]))
 
     @cached_property
-    def _bordered(self) -> Bordered | None:
-        if any(query.kind not in ("sum", "about", "squares") for query in self.queries):
-            return None
-        sums = np.append(self._past.sums, np.zeros(len(self._sums), dtype=np.int64))
-        return self._past.fit.sums_alone.with_border(self._past.known, self.known, sums)
+    def _variances(self) -> Floats:
+        """(p,) of one record of each part, before the answers."""
+        past, labels, fit = self._past.known, self.known.atoms.labels, self._past.fit.sums_alone
+        before, found = np.zeros(past.count), np.zeros(self.known.count)
+        before[fit.observed.atoms] = fit.variances[: fit.observed.people]
+        found[labels[: len(past.atoms.labels)]] = before[past.atoms.labels]
+        return found

@@ -76,15 +76,15 @@ WIDE = 4_096
 def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[Ints], Floats]) -> Flags:
     """(q,) columns of somebody about whom a residue is known that the others in it do not hide.
 
-    By the variances of one record of each column, (q,), before the last answers where these are hypothetical.
-    `rows` are distributions by the formula of one record of each of some columns, (r, w).
+    By the variances of one record of each column of somebody, (a,), before the last answers where these are
+    hypothetical. `rows` are distributions by the formula of one record of each of some columns, (r, w).
     """
     seen, primes = characters.observed, _primes(characters.tilt.windows)
-    found = np.zeros(len(variances), dtype=np.bool_)
+    found = np.zeros(len(seen.sizes), dtype=np.bool_)
     if not primes or not 0 < seen.matrix.shape[0] <= MOST_SUMS:
         return found
-    room = seen.sizes * variances
-    room[seen.people :][seen.high[seen.people :] >= WIDE] = WIDE**2
+    width = np.minimum(seen.high[seen.people :], WIDE)
+    room = seen.sizes * np.append(variances, width * (width + 2) / 12)
     same = kept(Search.of(seen, room))
     for prime in primes:
         torsion = same.torsion(prime, _light(characters, prime, rows))
