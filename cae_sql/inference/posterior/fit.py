@@ -9,8 +9,7 @@ variances and H = A diag(σ²) Aᵀ,
 
 λ is found by Newton's method from that of fewer answers, where it is known.
 
-Promise: expected sums are right to `CHORDED` of their standard deviations, or it is said how far off they
-are.
+Promise: it is said by how many standard deviations expected sums are off.
 
 Source: `mathematics.md`, 7 (also: cost).
 """
@@ -37,11 +36,8 @@ from cae_sql.threads import alone
 
 FOUND = 1e-3
 """Standard deviations by which a model's expected sums may be off."""
-CHORDS, CHORDED = 8, 1e-6
-"""Steps with one factor, at most, and standard deviations by which expected sums may be off after them."""
-ROUNDS = 8
-"""Factors with which λ is looked for beside attained extremes: these add less than a deviation to a sum,
-so one is enough as a rule."""
+ROUNDS = 20
+"""Steps of Newton's method beside attained extremes, at most: these add less than a deviation to a sum."""
 
 Start = tuple[Ints, Floats]
 """Right-hand sides and λ of fewer observations: where λ is looked for first after one more."""
@@ -98,25 +94,30 @@ class Fit:
         point, off = fitted(*given, start, allowance, close)
         if start is not None and not off <= FOUND:
             point, off = fitted(*given, None, allowance, close)
-        plainly = cls.at(observed, tilt, None, point, off)
+        plainly = cls._at(observed, tilt, None, point, off)
         if ends is None or not len(point):
             return replace(plainly, ends=ends)
         for _ in range(ROUNDS):
-            point, off = _chorded(observed, plain, ends, point)
-            if off <= CHORDED:
+            found = cls._at(observed, tilt, ends, point, off)
+            lacking = observed.matrix @ (observed.sizes * found.means) - observed.sums
+            step = found.factor.solve(lacking)
+            off = float(np.sqrt(max(lacking @ step, 0.0)))
+            if off <= close:
                 break
-        if not off <= FOUND:
-            return replace(plainly, ends=ends, whole=False)
-        return cls.at(observed, tilt, ends, point, off)
+            point = point - step
+        return replace(found, off=off) if off <= FOUND else replace(plainly, ends=ends, whole=False)
 
     @classmethod
-    def at(cls, observed: Observations, tilt: Tilt, ends: Attaining | None, point: Floats, off: float) -> Fit:
+    def _at(
+        cls, observed: Observations, tilt: Tilt, ends: Attaining | None, point: Floats, off: float
+    ) -> Fit:
         """At this λ, with what attained extremes add there."""
         theta = observed.matrix.T @ point
-        inside = moments_of(observed, tilt)(theta)
-        now = inside if ends is None else ends.given(theta, inside)
+        now = moments_of(observed, tilt)(theta)
+        if ends is not None:
+            now = ends.given(theta, now)
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        return cls(observed, tilt, ends, point, off, theta, now, factor)._varying_together(inside)
+        return cls(observed, tilt, ends, point, off, theta, now, factor)
 
     @classmethod
     def of_answers(
@@ -137,25 +138,6 @@ class Fit:
         seen = observations(known, sums)
         ends = Attaining.of(known, seen, tilt)
         return cls.of(seen, tilt, ends, _grown(start, seen.sums), allowance, close)
-
-    def _varying_together(self, inside: Moments) -> Fit:
-        """With the leverage of those beside people who vary together, since one of them attains an extreme.
-
-        Of the latter it is left as it is: what others have hangs on the own value by more than sums. `inside`
-        are moments, (q,), whoever attains what.
-        """
-        if self.ends is None:
-            return self
-        shared, seen = self.ends.shared(self.theta, inside), self.observed
-        some = shared.any(axis=0)
-        if not some.any():
-            return self
-        with alone():
-            apart = gram(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
-            together = seen.matrix @ (seen.sizes * shared).T
-            factor = Factor.by(apart - together @ together.T)
-        more = np.maximum(self.leverage, factor.leverages(seen.matrix, self.variances))
-        return replace(self, worked_out=np.where(some, self.leverage, more))
 
     @property
     def means(self) -> Floats:
@@ -179,10 +161,26 @@ class Fit:
 
     @cached_property
     def leverage(self) -> Floats:
-        """(q,) h of one record of each column."""
+        """(q,) h of one record of each column.
+
+        People vary together since one of them attains an extreme, so sums vary less: those beside them have
+        more. Of these people themselves it is left as it is: what others have hangs on the own value by more
+        than sums.
+        """
         if self.worked_out is not None:
             return self.worked_out
-        return self.factor.leverages(self.observed.matrix, self.variances)
+        seen, found = self.observed, self.factor.leverages(self.observed.matrix, self.variances)
+        if self.ends is None or not self.whole or not len(self.point):
+            return found
+        shared = self.ends.shared(self.theta, moments_of(seen, self.tilt)(self.theta))
+        some = shared.any(axis=0)
+        if not some.any():
+            return found
+        with alone():
+            apart = gram(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
+            together = seen.matrix @ (seen.sizes * shared).T
+            factor = Factor.by(apart - together @ together.T)
+        return np.where(some, found, np.maximum(found, factor.leverages(seen.matrix, self.variances)))
 
     @cached_property
     def slope(self) -> Floats:
@@ -238,22 +236,3 @@ def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments
         return Moments(*(np.concatenate(pair) for pair in parts))
 
     return moments
-
-
-def _chorded(
-    observed: Observations, plain: Callable[[Floats], Moments], ends: Attaining, point: Floats
-) -> tuple[Floats, float]:
-    """λ after steps with the factor at the first one, as long as each halves how far expected sums are off,
-    and by how many standard deviations they are."""
-    last, factor = np.inf, None
-    for _ in range(CHORDS + 1):
-        theta = observed.matrix.T @ point
-        now = ends.given(theta, plain(theta))
-        factor = factor or Factor.of(observed.matrix, observed.sizes * now.variances)
-        off = observed.matrix @ (observed.sizes * now.means) - observed.sums
-        step = factor.solve(off)
-        decrement = float(off @ step)
-        if not decrement <= last / 2 or decrement <= CHORDED**2:
-            break
-        last, point = decrement, point - step
-    return point, float(np.sqrt(max(decrement, 0.0))) if np.isfinite(decrement) else np.inf

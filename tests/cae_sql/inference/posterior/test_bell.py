@@ -251,9 +251,7 @@ def test_a_fine_grid_in_windows_is_what_its_units_add_up_to(
 
 @pytest.mark.parametrize("kappa", [0.3, 2.0, 11.0, 500.0])
 @pytest.mark.parametrize("middle", [3_599.3, 3_599.5, 3_599.8, 3_600.4])
-def test_a_narrow_bell_at_the_edge_of_a_window_is_what_its_units_add_up_to(
-    kappa: float, middle: float
-) -> None:
+def test_a_narrow_bell_at_the_edge_of_a_window_is_the_sum_of_its_units(kappa: float, middle: float) -> None:
     """Integrated, a third of it was in the wrong window."""
     units, width = 10_000, 400
     windows, box = Windows(width, units // width, np.arange(units // width) * float(width)), (0, units - 1)

@@ -42,7 +42,7 @@ def test_all_records_leverage_and_slacks_adds_up_to_the_sums(seed: int) -> None:
     fit = likely(listed(seed).system).fit
     moving = fit.variances > 1e-9
     # beside attained extremes sums vary less than the people in them, and leverage only grows
-    if moving.all() and fit.worked_out is None:
+    if moving.all() and fit.ends is None:
         total = float(fit.observed.sizes @ fit.leverage)
         assert total == pytest.approx(len(fit.observed.sums), abs=1e-6)
 
