@@ -72,7 +72,7 @@ def test_of_a_bell_that_leaves_much_the_table_says_nearly_all(seed: int) -> None
     found = alone(Table(tilt, left, most), bells)
     wide = area > 0.1 * domain.area
     assert (found[wide] >= 0.6 * area[wide]).all()
-    assert np.median(found[wide] / area[wide]) > 0.9
+    assert np.median(found[wide] / area[wide]) > 0.8
 
 
 @over(SEEDS)
