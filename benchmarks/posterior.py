@@ -30,9 +30,8 @@ from benchmarks._results import Line, options, write
 from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import Baselines, posterior_risks
-from cae_sql.inference.posterior.insiders import Measure
+from cae_sql.inference.posterior.insiders import Measure, risks_with_insider
 from cae_sql.inference.posterior.likely import Asked, Likely
-from cae_sql.inference.posterior.pairs import risks_with_insider
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.risk import risk_of

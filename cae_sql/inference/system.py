@@ -52,7 +52,7 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.ways import ALL, Ways
 
 if TYPE_CHECKING:
-    from cae_sql.inference.posterior.carrying import Carriers
+    from cae_sql.inference.posterior.leverage import Carriers
     from cae_sql.inference.posterior.likely import Likelihood, Likely
 
 CERTIFYING = 3 * 10**9
@@ -567,7 +567,7 @@ class AnsweredSystem:
     def _carriers(self, likely: Likely) -> Carriers:
         from cae_sql.inference.facts.rank import coefficients_of
         from cae_sql.inference.intervals.interior import sparse_columns
-        from cae_sql.inference.posterior.carrying import Carriers
+        from cae_sql.inference.posterior.leverage import Carriers
 
         known, seen = likely.known, likely.fit.observed
         sums = [each for each in self.answers if each.kind == "sum"]

@@ -14,18 +14,16 @@ what many sums that share one person tell together.
     windows.py          the same with a prior, and over windows of one step
     likely.py           the posterior of everybody, by atoms, after answers or hypothetical ones
     observations.py     answered sums as independent rows, ends and ranges with their slack
-    fit.py              one fit of these: tilt, leverage, slope, and borders of sums that are only asked
-    leverage.py         the share of each variance that sums explain; one factor, and rows added to it
+    fit.py              one fit of these: tilt, leverage, slope
+    leverage.py         the share of each variance that sums explain, and which answers carry it
     bell.py             the formula, on any grid
     attained.py         answered extremes as a mixture over who attains them: moments and rows
     noisy.py            ranges of statistics, as observations with noise in the same fit
     range_checks.py     ranges that this does not see: by priors, and by where a weighted sum lies
-    carrying.py         which answers carry what is likely of one record
     heaps.py            sums that are no bell, by characteristic functions
     residues.py         combinations of sums that leave few people modulo a small prime, by rank
     apart.py            small clusters without the sums that many share
-    insiders.py         given the value of anybody else; in small systems counted
-    pairs.py            the greatest risk over all pairs of a record and an insider
+    insiders.py         given the value of anybody else: over all pairs; in small systems counted
     tabulated.py        what a bell leaves open, from below, by lookup
     baselines.py        areas, and risk against what is said of people like somebody, or the prior
     judging.py          would everybody keep a limit, if these were the answers? By both models, with insiders

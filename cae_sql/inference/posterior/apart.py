@@ -16,7 +16,6 @@ Source: `mathematics.md`, 10.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import scipy
@@ -78,16 +77,7 @@ class Apart:
         factor: Factor,
         point: Floats,
     ) -> Apart:
-        """Leave out what can be.
-
-        Args:
-            known: Boxes, extremes, and the matrix of the independent sums.
-            sums: Their right-hand sides.
-            characters: Of the answered sums alone, as all that follows.
-            variances: (q,) of one record of each column.
-            factor: Of the sums' covariance.
-            point: (k,) λ.
-        """
+        """Leave out what can be; all but what is known is of the answered sums alone."""
         seen = characters.observed
         far = _shared_by_many(characters, variances, factor, len(sums))
         rows = _rows_of(known, seen.rows, seen.atoms) if len(far) else None
@@ -141,14 +131,7 @@ def _crowding(characters: Characters, variances: Floats, row: int, labels: Ints)
 
 def _rows_of(known: Knowledge, rows: scipy.sparse.csr_array, atoms: Ints) -> Ints | None:
     """By which observation each sum is said; None where one is by none."""
-    of_name = {name: row for row, name in enumerate(_names(rows[:, : len(atoms)]))}
-    found = [of_name.get(name) for name in _names(scipy.sparse.csr_array(known.matrix[:, atoms]))]
+    dense = rows[:, : len(atoms)].toarray().astype(np.int64)
+    of_name = {row.tobytes(): number for number, row in enumerate(dense)}
+    found = [of_name.get(row.tobytes()) for row in known.matrix[:, atoms].astype(np.int64)]
     return None if None in found else np.array(found, dtype=np.int64)
-
-
-def _names(rows: scipy.sparse.csr_array) -> list[tuple[bytes, bytes]]:
-    """Equal for rows that are equal."""
-    rows.sort_indices()
-    columns, data = rows.indices.astype(np.int64), rows.data.astype(np.float64)
-    ends = rows.indptr.tolist()
-    return [(columns[a:b].tobytes(), data[a:b].tobytes()) for a, b in pairwise(ends)]

@@ -163,14 +163,10 @@ class Attaining:
     def mixed(
         self, extremes: list[Extreme], columns: Ints, rows: Floats, width: int, slopes: Floats
     ) -> Floats:
-        """(c, w) distributions given that some extremes are attained, of all columns that may attain one.
+        """(c, w) distributions given that some extremes are attained, of all columns that may attain one,
+        ascending, by their distributions inside of the boxes.
 
-        Args:
-            extremes: Those that are reckoned with.
-            columns: (c,) ascending.
-            rows: (c, w) distributions inside of the boxes.
-            width: Units in a window.
-            slopes: (2, c) how much log p rises from unit to unit at the ends of the boxes.
+        `slopes`, (2, c), are how much log p rises from unit to unit at the ends of the boxes.
         """
         found, own = rows.copy(), self.sizes[columns]
         low_, high_ = self.low[columns], self.high[columns]

@@ -40,7 +40,7 @@ from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.tabulated import Steps, Table
+from cae_sql.inference.posterior.tabulated import Table
 from cae_sql.inference.posterior.weights import Floats
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
@@ -152,14 +152,14 @@ class Baselines:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
         self._tilt, self._top, self._domain = tilt, top, domain
         self._by_tilt = baseline == "members"
-        self._tables: dict[tuple[float | None, Steps], Table] = {}
+        self._tables: dict[float | None, Table] = {}
 
-    def table(self, epsilon: float | None, left: Callable[[Floats], Floats], steps: Steps) -> Table:
+    def table(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Table:
         """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
-        found = self._tables.get((epsilon, steps))
+        found = self._tables.get(epsilon)
         if found is None:
             most = 1.0 if epsilon is not None else float(self._domain.step) * self._tilt.windows.count
-            found = self._tables.setdefault((epsilon, steps), Table(self._tilt, left, most, steps))
+            found = self._tables.setdefault(epsilon, Table(self._tilt, left, most))
         return found
 
     def areas(self, kappa: Floats, theta: Floats) -> Floats:

@@ -75,7 +75,7 @@ class Bells:
     kappa: Floats
     """As `stiffness`; 0 for p⁰ itself."""
 
-    def of(self, some: Ints | slice) -> Bells:
+    def _of(self, some: Ints) -> Bells:
         """The same of some."""
         return Bells(self.low[some], self.high[some], self.theta[some], self.middle[some], self.kappa[some])
 
@@ -95,7 +95,7 @@ class Bells:
             at, step = np.flatnonzero(chosen), max(1, AT_ONCE // each)
             for first in range(0, len(at), step):
                 part = at[first : first + step]
-                found[part] = work(tilt, self.of(part))
+                found[part] = work(tilt, self._of(part))
         return found
 
     def logs(self, units: Floats | Ints) -> Floats:
@@ -107,17 +107,29 @@ class Bells:
 
 def _one_by_one(tilt: Tilt, bells: Bells) -> Floats:
     """Every unit of the domain."""
+    return _summed(tilt, bells, np.arange(tilt.windows.width * tilt.windows.count))
+
+
+def _around(tilt: Tilt, bells: Bells) -> Floats:
+    """The units around where a narrow bell is highest."""
+    turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
+    top = np.clip(np.rint(bells.middle + turned), bells.low, bells.high).astype(np.int64)
+    return _summed(tilt, bells, top[:, None] + np.arange(-AROUND, AROUND + 1))
+
+
+def _summed(tilt: Tilt, bells: Bells, units: Ints) -> Floats:
+    """By units of the domain, (u,) or (r, u)."""
     windows = tilt.windows
-    units = np.arange(windows.width * windows.count)
-    logs = bells.logs(units)
+    logs, places = bells.logs(units), np.clip(units // windows.width, 0, windows.count - 1)
     if tilt.logs is not None:
-        logs += tilt.logs[units // windows.width]
+        logs += tilt.logs[places]
     logs[(units < bells.low[:, None]) | (units > bells.high[:, None])] = -np.inf
     p = _normal(logs)
-    if windows.width == 1:
+    if units.ndim == 1 and windows.width == 1:
         return p
-    gathered: Floats = p.reshape(len(p), windows.count, windows.width).sum(axis=2)
-    return gathered
+    found = np.zeros((len(p), windows.count))
+    np.add.at(found, (np.arange(len(p))[:, None], places), p)
+    return found
 
 
 def _at_middles(tilt: Tilt, bells: Bells) -> Floats:
@@ -126,21 +138,6 @@ def _at_middles(tilt: Tilt, bells: Bells) -> Floats:
     away = (first + last) / 2 - bells.middle[:, None]
     rows = tilt.rows(bells.low, bells.high, bells.theta) * np.exp(-0.5 * bells.kappa[:, None] * away**2)
     found: Floats = rows / rows.sum(axis=1, keepdims=True)
-    return found
-
-
-def _around(tilt: Tilt, bells: Bells) -> Floats:
-    """The units around where a narrow bell is highest."""
-    windows, low, high = tilt.windows, bells.low, bells.high
-    turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
-    top = np.clip(np.rint(bells.middle + turned), low, high)
-    units = top.astype(np.int64)[:, None] + np.arange(-AROUND, AROUND + 1)
-    logs, places = bells.logs(units), np.clip(units // windows.width, 0, windows.count - 1)
-    if tilt.logs is not None:
-        logs += tilt.logs[places]
-    p = _normal(np.where((units >= low[:, None]) & (units <= high[:, None]), logs, -np.inf))
-    found = np.zeros((len(low), windows.count))
-    np.add.at(found, (np.arange(len(low))[:, None], places), p)
     return found
 
 

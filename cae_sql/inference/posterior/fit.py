@@ -7,26 +7,19 @@ variances and H = A diag(σ²) Aᵀ,
     h_i = σ_i² a_iᵀ H⁻¹ a_i                                              leverage, the hat matrix's diagonal
     ℓ_i = ½ Σ_{j ≠ i} τ_j q_j a_jᵀ H⁻¹ a_i / (1 − h_i)                     slope, for skewness: see `bell`
 
-Rows may be added before they are answered (`Fit.with_border`). The factor of the past is kept and bordered,
-so leverage is worked out once for all hypothetical answers, and an answer only moves λ: some chord steps,
-each with the bordered factor in place of a new one. The slack of an end is far from where it was before the
-answer, so there they begin where one equation in the new sum's λ says. Where they do not lead there, and
-where variances have changed by more than `CHANGED`, it is worked out anew.
+λ is found by Newton's method from that of fewer answers, where it is known.
 
-Promise: expected sums are right to `CHORDED` of their standard deviations either way, or it is said how far
-off they are. Leverage that is not worked out anew is that of the variances before the answers.
+Promise: it is said by how many standard deviations expected sums are off.
 
 Source: `mathematics.md`, 7 (also: cost).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import UNLIMITED, Allowance
@@ -43,22 +36,12 @@ from cae_sql.threads import alone
 
 FOUND = 1e-3
 """Standard deviations by which a model's expected sums may be off."""
-ROUNDS, ADDED = 60, 1e-8
-"""In which what attained extremes add to sums is looked for, until it changes by so many deviations."""
-CHORDS = 8
-"""Steps with a kept factor, at most; each needs every column's moments, as one of Newton's does."""
-CHORDED = 1e-6
-"""Standard deviations of the sums by which expected ones may be off after them."""
-HALVED = 60
-"""How often the interval of an end's λ is halved: to the digits that floats have."""
-CHANGED = 1.1
-"""Factor by which variances may have changed before leverage is worked out anew: h/(1 − h) is then off by
-less than its square. An answer moves few records' variances by so much in a large system; in a small one a
-new factor costs nothing."""
-ALIKE = 1e-9
-"""Part of a weighted sum over a row that is rounding."""
-TINY = 1e-6
-"""Variance in units² that is none: who has so little is not made likelier by ratios of it."""
+ROUNDS = 60
+"""Steps beside attained extremes, at most. They are Newton's but for how what extremes add changes, so that
+of few people it takes some dozens; with 20 a sum was 2e-6 off."""
+
+Start = tuple[Ints, Floats]
+"""Right-hand sides and λ of fewer observations: where λ is looked for first after one more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +70,7 @@ class Fit:
     """The fit of the answered sums alone, where this has what is observed besides (`noisy`): their rows and
     columns come first here."""
     before: Floats | None = None
-    """(q,) σ² before answers that are hypothetical: one search for residues serves them all."""
+    """(a,) σ² of people before answers that are hypothetical: one search for residues serves them all."""
     skewed: bool = True
     """Whether skewness is counted."""
 
@@ -112,18 +95,30 @@ class Fit:
         point, off = fitted(*given, start, allowance, close)
         if start is not None and not off <= FOUND:
             point, off = fitted(*given, None, allowance, close)
-        raised = None
-        if ends is not None and len(point):
-            raised = _raised(observed, plain, ends, point, allowance)
-        point, off = (point, off) if raised is None else raised
+        plainly = cls._at(observed, tilt, None, point, off)
+        if ends is None or not len(point):
+            return replace(plainly, ends=ends)
+        for _ in range(ROUNDS):
+            found = cls._at(observed, tilt, ends, point, off)
+            lacking = observed.matrix @ (observed.sizes * found.means) - observed.sums
+            step = found.factor.solve(lacking)
+            off = float(np.sqrt(max(lacking @ step, 0.0)))
+            if off <= close:
+                break
+            point = point - step
+        return replace(found, off=off) if off <= FOUND else replace(plainly, ends=ends, whole=False)
+
+    @classmethod
+    def _at(
+        cls, observed: Observations, tilt: Tilt, ends: Attaining | None, point: Floats, off: float
+    ) -> Fit:
+        """At this λ, with what attained extremes add there."""
         theta = observed.matrix.T @ point
-        inside = plain(theta)
-        now = inside if raised is None or ends is None else ends.given(theta, inside)
+        now = moments_of(observed, tilt)(theta)
+        if ends is not None:
+            now = ends.given(theta, now)
         factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = cls(observed, tilt, ends, point, off, theta, now, factor)
-        if raised is None:
-            return replace(found, whole=ends is None or not len(point))
-        return found.varying_together(inside)
+        return cls(observed, tilt, ends, point, off, theta, now, factor)
 
     @classmethod
     def of_answers(
@@ -142,27 +137,8 @@ class Fit:
             InvalidInput, OutOfTime: as `of`.
         """
         seen = observations(known, sums)
-        begun = None if start is None else start.of(seen)
-        return cls.of(seen, tilt, Attaining.of(known, seen, tilt), begun, allowance, close)
-
-    def varying_together(self, inside: Moments) -> Fit:
-        """With the leverage of those beside people who vary together, since one of them attains an extreme.
-
-        Of the latter it is left as it is: what others have hangs on the own value by more than sums. `inside`
-        are moments, (q,), whoever attains what.
-        """
-        if self.ends is None:
-            return self
-        shared, seen = self.ends.shared(self.theta, inside), self.observed
-        some = shared.any(axis=0)
-        if not some.any():
-            return self
-        with alone():
-            apart = gram(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
-            together = seen.matrix @ (seen.sizes * shared).T
-            factor = Factor.by(apart - together @ together.T)
-        more = np.maximum(self.leverage, factor.leverages(seen.matrix, self.variances))
-        return replace(self, worked_out=np.where(some, self.leverage, more))
+        ends = Attaining.of(known, seen, tilt)
+        return cls.of(seen, tilt, ends, _grown(start, seen.sums), allowance, close)
 
     @property
     def means(self) -> Floats:
@@ -186,10 +162,26 @@ class Fit:
 
     @cached_property
     def leverage(self) -> Floats:
-        """(q,) h of one record of each column."""
+        """(q,) h of one record of each column.
+
+        People vary together since one of them attains an extreme, so sums vary less: those beside them have
+        more. Of these people themselves it is left as it is: what others have hangs on the own value by more
+        than sums.
+        """
         if self.worked_out is not None:
             return self.worked_out
-        return self.factor.leverages(self.observed.matrix, self.variances)
+        seen, found = self.observed, self.factor.leverages(self.observed.matrix, self.variances)
+        if self.ends is None or not self.whole or not len(self.point):
+            return found
+        shared = self.ends.shared(self.theta, moments_of(seen, self.tilt)(self.theta))
+        some = shared.any(axis=0)
+        if not some.any():
+            return found
+        with alone():
+            apart = gram(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
+            together = seen.matrix @ (seen.sizes * shared).T
+            factor = Factor.by(apart - together @ together.T)
+        return np.where(some, found, np.maximum(found, factor.leverages(seen.matrix, self.variances)))
 
     @cached_property
     def slope(self) -> Floats:
@@ -224,30 +216,12 @@ class Fit:
             theta = theta + self.slope[columns]
         return Bells(seen.low[columns], seen.high[columns], theta, self.means[columns], kappa).rows(self.tilt)
 
-    def with_border(self, before: Knowledge, known: Knowledge, fresh: int) -> Bordered | None:
-        """With the last `fresh` rows of sums of finer knowledge, which are not answered yet.
 
-        None where a new sum has the members of a range or an end that was answered, which is one row with it,
-        where it follows from others, and where no tilt was found.
-        """
-        return Bordered.of(self, before, known, fresh) if self.whole else None
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """λ of fewer answers, where it is looked for first after one more."""
-
-    sums: Ints
-    """(k,) right-hand sides of the observations."""
-    point: Floats
-    """(k,) λ."""
-
-    def of(self, seen: Observations) -> Floats | None:
-        """(k,) for more observations, where these come first, with 0 for new ones; None where they do not."""
-        known = len(self.sums)
-        if len(seen.sums) < known or (seen.sums[:known] != self.sums).any():
-            return None
-        return np.append(self.point, np.zeros(len(seen.sums) - known))
+def _grown(start: Start | None, sums: Ints) -> Floats | None:
+    """λ, (k,), with 0 for new observations; None where those of the start do not come first."""
+    if start is None or not np.array_equal(sums[: len(start[0])], start[0]):
+        return None
+    return np.append(start[1], np.zeros(len(sums) - len(start[0])))
 
 
 def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments]:
@@ -263,193 +237,3 @@ def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments
         return Moments(*(np.concatenate(pair) for pair in parts))
 
     return moments
-
-
-def _raised(
-    observed: Observations,
-    plain: Callable[[Floats], Moments],
-    ends: Attaining,
-    point: Floats,
-    allowance: Allowance,
-) -> tuple[Floats, float] | None:
-    """λ at which sums are what is expected of records some of whom attain extremes, and how far they are off.
-
-    What attaining adds to the sums is taken off them, and λ looked for as if there were no extremes, in turn:
-    it changes less than the sums themselves. None where that comes to no end.
-    """
-    before, off = np.full(len(observed.sums), np.inf), np.inf
-    for _ in range(ROUNDS):
-        theta = observed.matrix.T @ point
-        inside = plain(theta)
-        now = ends.given(theta, inside)
-        left = observed.sums - observed.matrix @ (observed.sizes * (now.means - inside.means))
-        spread = np.sqrt(np.maximum(observed.rows**2 @ (observed.sizes * now.variances), STILL))
-        if (np.abs(left - before) <= ADDED * spread).all():
-            return point, off
-        point, off = fitted(observed.rows, observed.sizes, left, plain, point, allowance)
-        if not off <= FOUND:
-            return None
-        before = left
-    return None
-
-
-@dataclass(frozen=True, eq=False)
-class Bordered:
-    """Observations and factor of the past with the rows of new sums, before they are answered. Shapes: k rows
-    of the past, r new ones, q columns."""
-
-    past: Fit
-    observed: Observations
-    """Rows of the past, then new ones, whose right-hand sides are still 0."""
-    factor: Factor
-    variances: Floats
-    """(q,) before the answers."""
-    base: Floats
-    """(q,) leverage before the new sums."""
-    image: Floats
-    """(r, q) what these say of each column: the new rows of the factor's root times it."""
-    expected: Floats
-    """(r,) the new sums by the λ of the past, slack left out."""
-    offset: Ints
-    """(r,) what is to be added to an answer so that slack counts from 0."""
-    ends: Attaining | None
-    """Extremes that were answered."""
-    slacks: Ints
-    """(r,) the column of each new sum's slack, -1 of one that is told exactly; empty where a new sum has more
-    than one, or new sums hang together."""
-
-    @classmethod
-    def of(cls, past: Fit, before: Knowledge, known: Knowledge, fresh: int) -> Bordered | None:
-        """As `Fit.with_border`."""
-        seen, labels = past.observed, known.atoms.labels
-        spare = np.bincount(labels[known.atoms.real :], minlength=known.count)
-        people = np.flatnonzero(known.sizes - spare)
-        source = _sources(seen, before, labels, people)
-        rows = known.matrix[len(known.matrix) - fresh :]
-        if (spare > 0).any() and _shared(seen.rows, rows[:, people], source):
-            return None
-        mine = np.unique(labels[len(before.atoms.labels) :])  # spare records of these queries
-        signs = rows[:, mine].astype(np.int64)
-        if (np.abs(signs).sum(axis=0) != 1).any() or np.abs(rows[:, spare > 0]).sum() != len(mine):
-            return None  # spare records that several sums share, or that are like somebody
-        width = known.sizes[mine] * (known.high[mine] - known.low[mine])
-        offset = np.zeros(fresh, dtype=np.int64)
-        of_slack = np.nonzero(signs.T)[1]  # the new sum of each
-        np.add.at(offset, of_slack, np.where(signs.sum(axis=0) < 0, width, 0))
-        sizes = np.append((known.sizes - spare)[people], seen.sizes[seen.people :])
-        matrix, low, high = seen.matrix[:, source], seen.low[source], seen.high[source]
-        over = np.hstack([rows[:, people], np.zeros((fresh, len(source) - len(people)))])
-        none = np.zeros(fresh, dtype=np.int64)
-        observed = Observations(matrix, seen.sums, sizes, low, high, people)
-        observed = observed.bordered(over, np.abs(signs), none, width)
-        old, new = observed.matrix[: len(past.point)], observed.matrix[len(past.point) :]
-        variances = np.append(past.variances[source], width * (width + 2) / 12)
-        weighed = new * (observed.sizes * variances)
-        factor = past.factor.bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
-        corner = factor.root[-fresh:, -fresh:] if fresh else np.zeros((0, 0))
-        if not np.diag(corner).all():
-            return None  # a sum that follows from others: what is worked out anew leaves it out
-        base, means = (np.append(each[source], np.zeros(len(mine))) for each in (past.leverage, past.means))
-        slacks = np.full(fresh, -1)
-        slacks[of_slack] = len(source) + np.arange(len(mine))
-        together = corner[~np.eye(fresh, dtype=np.bool_)].any()
-        if len(mine) > np.count_nonzero(slacks >= 0) or together:
-            slacks = slacks[:0]
-        image = (observed.matrix.T @ factor.root[len(past.point) :].T).T
-        expected = new @ (observed.sizes * means)
-        ends = Attaining.of(known, observed, past.tilt)
-        return cls(past, observed, factor, variances, base, image, expected, offset, ends, slacks)
-
-    @cached_property
-    def leverage(self) -> Floats:
-        """(q,) with the new sums."""
-        gained = self.variances * np.einsum("ij,ij->j", self.image, self.image)
-        found: Floats = np.clip(self.base + gained, 0.0, 1.0)
-        return found
-
-    def fit(self, values: Sequence[int], allowance: Allowance) -> Fit:
-        """The fit for these answers, by chord steps, or by Newton's where those do not lead there."""
-        known = len(self.past.point)
-        new = np.array(values, dtype=np.int64) + self.offset
-        observed = self.observed.with_sums(np.append(self.observed.sums[:known], new))
-        plain = moments_of(observed, self.past.tilt)
-        here, point = self._begun(observed.sums[known:])
-        last = np.inf
-        for _ in range(CHORDS + 1):
-            theta = observed.matrix.T @ point
-            now = inside = plain(theta)
-            if self.ends is not None:
-                now = self.ends.given(theta, inside)
-            off = observed.matrix @ (observed.sizes * now.means) - observed.sums
-            step = here.factor.solve(off)
-            decrement = float(off @ step)
-            if not decrement <= last / 2 or decrement <= CHORDED**2:
-                break
-            last, point = decrement, point - step
-        if not decrement <= min(last / 2, CHORDED**2):
-            found = Fit.of(observed, self.past.tilt, self.ends, point, allowance)
-            return replace(found, before=self.variances)
-        found = Fit(
-            *(observed, self.past.tilt, self.ends, point, float(np.sqrt(max(decrement, 0.0))), theta, now),
-            *(here.factor, here.leverage),
-            before=self.variances,
-        )
-        ratio = (now.variances + TINY) / (here.variances + TINY)
-        if max(ratio.max(initial=1.0), 1 / ratio.min(initial=1.0)) <= CHANGED:
-            return found
-        factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        found = replace(found, factor=factor, worked_out=None)
-        return found.varying_together(inside)
-
-    def _begun(self, new: Ints) -> tuple[Bordered, Floats]:
-        """Where λ is looked for first, (k,), and this with the variance that slack has there; `new` are the
-        right-hand sides, (r,).
-
-        Of ends that hang on nothing together: with the past sums kept an end's λ moves its sum by the
-        variance that these leave it, and its slack as a box moves.
-        """
-        known, rows = len(self.past.point), np.flatnonzero(self.slacks >= 0)
-        places, slacks = known + rows, self.slacks[rows]
-        points, total = np.zeros(len(new)), 1.0 / np.diag(self.factor.root)[places] ** 2
-        width = self.observed.high[slacks]
-        moves = total - self.variances[slacks]
-        if not len(rows) or (moves <= STILL).any():
-            return self, np.append(self.past.point, points)
-        lacking, of_slack = new[rows] - self.expected[rows], of_boxes(np.zeros_like(width), width)
-        # slack is between 0 and its width; a unit more to both sides, for rounding
-        low, high = (lacking - width - 1) / moves, (lacking + 1) / moves
-        for _ in range(HALVED):
-            middle = (low + high) / 2
-            over = moves * middle + of_slack(middle).means > lacking
-            low, high = np.where(over, low, middle), np.where(over, middle, high)
-        points[rows] = (low + high) / 2
-        left = moves + of_slack(points[rows]).variances
-        root, image, variances = self.factor.root.copy(), self.image.copy(), self.variances.copy()
-        # the new rows of the root are S (−Wᵀ, 1), S diagonal
-        start = self.past.point + (root[places, :known] / np.diag(root)[places, None]).T @ points[rows]
-        narrower = np.sqrt(total / left)[:, None]
-        root[places], image[rows] = root[places] * narrower, image[rows] * narrower
-        variances[slacks] = left - moves
-        here = replace(self, factor=Factor(root), variances=variances, image=image)
-        return here, np.append(start, points)
-
-
-def _sources(seen: Observations, before: Knowledge, labels: Ints, people: Ints) -> Ints:
-    """(a + s,) the past column of each finer atom of somebody, and then of each past slack."""
-    parent = np.zeros(int(labels.max()) + 1, dtype=np.int64)
-    parent[labels[: len(before.atoms.labels)]] = before.atoms.labels
-    column = np.zeros(before.count, dtype=np.int64)
-    column[seen.atoms] = np.arange(seen.people)
-    return np.append(column[parent[people]], np.arange(seen.people, len(seen.sizes)))
-
-
-def _shared(old: scipy.sparse.csr_array, new: NDArray[np.integer], source: Ints) -> bool:
-    """Whether a new row is one of the old ones, as far as people go: of those that add up alike."""
-    source = source[: new.shape[1]]
-    weights = np.random.default_rng(0).random(len(source))
-    past, fresh = old @ np.bincount(source, weights, old.shape[1]), new @ weights
-    near = np.abs(past[:, None] - fresh) <= ALIKE * (1.0 + np.abs(fresh))
-    return any(
-        np.array_equal(old[[row]].toarray()[0, source], new[other])
-        for row, other in zip(*np.nonzero(near), strict=True)
-    )

@@ -30,18 +30,21 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.tilt import log_geometric
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 
 Flags = NDArray[np.bool_]
+Frequencies = tuple[float, ...]
 
 SMALL = 0.05
 """A lobe, as part of the main one, that is none; of all sums that somebody is in, the root of their squares:
 odds change by about twice as much."""
 NOTHING = 7.0
 """−log of a lobe that is not looked at: a thousand sums of such ones come to less than `SMALL`."""
-MOST, FINEST = 128, 512
-"""Frequencies that are looked at, and the greatest d. All of them up to 28 values of the domain."""
+MOST, FINEST = 128, 128
+"""Frequencies that are looked at, and the greatest d. All of them up to 28 values of the domain. Of heaps
+that are further apart than `FINEST` a multiple of their frequency is near one of these."""
 REFERENCES = 17
 """Tilts at which frequencies are chosen: from one end of the domain to the other."""
 STEEPEST = 40.0
@@ -64,10 +67,10 @@ class Characters:
     top: int
     """Greatest value of a record, in units."""
 
-    @cached_property
-    def frequencies(self) -> Floats:
+    @property
+    def frequencies(self) -> Frequencies:
         """(f,) in 1 / units."""
-        return _frequencies(_Named(self.tilt))
+        return _frequencies(self.tilt)
 
     @cached_property
     def least(self) -> Floats:
@@ -77,7 +80,7 @@ class Characters:
             return found
         whole = (seen.low == 0) & (seen.high == self.top)
         whole[seen.people :] = False
-        tilts, hides = _listed(_Named(self.tilt), self.top)
+        tilts, hides = _listed(self.tilt, self.top)
         some, others = np.flatnonzero(whole), np.flatnonzero(~whole)
         place = np.searchsorted(tilts, self.theta[some])
         near = np.clip(np.stack([place - 1, place]), 0, len(tilts) - 1)
@@ -88,19 +91,17 @@ class Characters:
 
     def costs(self, columns: Ints) -> Floats:
         """(f, c) of some columns under p⁰."""
-        return self.costs_at(self.frequencies, columns, self._rows)
+        low, high = self.observed.low, self.observed.high
+        return self.costs_at(
+            self.frequencies, columns, lambda some: self.tilt.rows(low[some], high[some], self.theta[some])
+        )
 
-    def costs_at(self, frequencies: Floats, columns: Ints, rows: Callable[[Ints], Floats]) -> Floats:
-        """(f, c) of some columns at some frequencies, slacks under p⁰.
-
-        Args:
-            frequencies: (f,) in 1 / units.
-            columns: (c,)
-            rows: Of people's columns (r,) the distributions of one record of each, (r, w).
-        """
+    def costs_at(self, frequencies: Frequencies, columns: Ints, rows: Callable[[Ints], Floats]) -> Floats:
+        """(f, c) of some columns at some frequencies: slacks under p⁰, of people's columns (r,) by the
+        distributions of one record of each, `rows` (r, w)."""
         seen, windows = self.observed, self.tilt.windows
         found, people = np.empty((len(frequencies), len(columns))), np.flatnonzero(columns < seen.people)
-        turned = waves(windows, frequencies)
+        turned = waves(windows.width, windows.count, frequencies)
         for part in np.array_split(people, len(people) // MANY + 1):
             found[:, part] = np.abs(turned @ rows(columns[part]).T)
         slack = columns >= seen.people
@@ -109,12 +110,8 @@ class Characters:
         return costs
 
     def without_two(self, each: Floats, columns: Ints) -> Floats:
-        """(f,) what the records of some columns have together, but for the two that have most.
-
-        Args:
-            each: (f, c) what one record of each column has.
-            columns: (c,)
-        """
+        """(f,) what the records of some columns (c,) have together, but for the two that have most; `each`,
+        (f, c), is what one record of each column has."""
         sizes, people = self.observed.sizes[columns], np.flatnonzero(columns < self.observed.people)
         twice = np.repeat(people, np.minimum(sizes[people], 2))
         most = each[:, twice]
@@ -123,42 +120,46 @@ class Characters:
         found: Floats = np.maximum(each @ sizes - most.sum(axis=1), 0.0)
         return found
 
-    def _rows(self, columns: Ints) -> Floats:
-        """(r, w) p⁰."""
-        return self.tilt.rows(self.observed.low[columns], self.observed.high[columns], self.theta[columns])
 
-
-def waves(windows: Windows, frequencies: Floats) -> np.ndarray:
-    """(t, w) E exp(2πi f u) for u spread evenly over each window."""
-    within = np.exp(2j * np.pi * np.outer(frequencies, np.arange(windows.width))).mean(axis=1)
-    starts = np.arange(windows.count) * windows.width
-    found: np.ndarray = np.exp(2j * np.pi * np.outer(frequencies, starts)) * within[:, None]
+@lru_cache(64)
+def waves(width: int, count: int, frequencies: Frequencies) -> np.ndarray:
+    """(f, w) E exp(2πi f u) for u spread evenly over each of `count` windows."""
+    within = np.exp(2j * np.pi * np.outer(frequencies, np.arange(width))).mean(axis=1)
+    found: np.ndarray = np.exp(2j * np.pi * np.outer(frequencies, np.arange(count) * width)) * within[:, None]
     return found
 
 
 def in_heaps(characters: Characters, variances: Floats) -> Flags:
     """(q,) columns of which some sum, or difference of two, is no bell for one of their records.
 
-    Args:
-        characters: Of the answered sums.
-        variances: (q,) of one record of each column.
+    By what is left of it at each frequency, two records left out, and how much that is more than a bell has;
+    `variances` are of one record of each column, (q,).
     """
     seen, found = characters.observed, np.zeros(len(variances), dtype=np.bool_)
     if not seen.matrix.nnz or not len(characters.frequencies):
         return found
     members = np.split(seen.rows.indices.astype(np.int64), seen.rows.indptr[1:-1])
     sums, pairs = _open(characters)
-    differences = [np.setxor1d(members[one], members[other]) for one, other in pairs]
     some = [members[row] for row in sums]
+    differences = [np.setxor1d(members[one], members[other]) for one, other in pairs]
     if not some and not differences:
         return found
-    lobes = _Lobes(characters, variances, np.unique(np.concatenate([*some, *differences])))
-    squares = np.zeros((len(characters.frequencies), len(found)))
+    looked_at = np.unique(np.concatenate([*some, *differences]))
+    costs, turns = characters.costs(looked_at), np.array(characters.frequencies)
+    turns -= np.rint(turns)  # at so many units from a whole number of turns
+
+    def lobes(columns: Ints) -> Floats:
+        left = characters.without_two(costs[:, np.searchsorted(looked_at, columns)], columns)
+        spread = characters.without_two(variances[None, columns], columns)
+        more: Floats = np.maximum(np.exp(-left) - np.exp(-0.5 * (2 * np.pi * turns) ** 2 * spread), 0.0)
+        return more
+
+    squares = np.zeros((len(turns), len(found)))
     for columns in some:
-        squares[:, columns] += lobes.of(columns)[:, None] ** 2
+        squares[:, columns] += lobes(columns)[:, None] ** 2
     found |= (squares > SMALL**2).any(axis=0)
     for columns in differences:
-        if not found[columns].all() and (lobes.of(columns) > SMALL).any():
+        if not found[columns].all() and (lobes(columns) > SMALL).any():
             found[columns] = True
     found[seen.people :] = False
     return found
@@ -182,72 +183,44 @@ def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
     return np.flatnonzero(own < NOTHING + most).tolist(), pairs.tolist()
 
 
-class _Lobes:
-    """What is left of combinations of sums at each frequency, two records left out."""
-
-    def __init__(self, characters: Characters, variances: Floats, columns: Ints) -> None:
-        """Of combinations over some columns, ascending."""
-        self._characters, self._variances, self._columns = characters, variances, columns
-        self._costs = characters.costs(columns)
-        # at so many units from a whole number of turns
-        turns = np.abs(characters.frequencies - np.rint(characters.frequencies))
-        self._bell = 0.5 * (2 * np.pi * turns) ** 2
-
-    def of(self, columns: Ints) -> Floats:
-        """(f,) of the sum over some columns: how much more is there than a bell has."""
-        left = self._characters.without_two(self._costs[:, np.searchsorted(self._columns, columns)], columns)
-        spread = self._characters.without_two(self._variances[None, columns], columns)
-        found: Floats = np.maximum(np.exp(-left) - np.exp(-self._bell * spread), 0.0)
-        return found
-
-
-def _of_boxes(width: Ints, theta: Floats, frequencies: Floats) -> Floats:
+def _of_boxes(width: Ints, theta: Floats, frequencies: Frequencies) -> Floats:
     """(f, s) |φ| of p(u) ∝ exp(θ u), 0 ≤ u ≤ width, (s,) each."""
-    tilt = -np.abs(theta)  # the same from the other end
+    turn, steep, count = 2 * np.pi * np.array(frequencies)[:, None], -np.abs(theta), width + 1.0
 
-    def total(steep: np.ndarray) -> np.ndarray:
-        small = np.abs(steep) < 1e-12
-        safe = np.where(small, 1.0, steep)
-        found: np.ndarray = np.where(small, width + 1.0, np.expm1(safe * (width + 1)) / np.expm1(safe))
-        return found
+    def squared(many: Floats) -> Floats:
+        """|1 − exp((−|θ| + i turn) many)|²."""
+        part: Floats = -np.expm1(steep * many)
+        return part**2 + 4 * np.exp(steep * many) * np.sin(turn * many / 2) ** 2
 
-    turned = total(tilt + 2j * np.pi * frequencies[:, None])
-    found: Floats = np.abs(turned) / np.abs(total(tilt + 0j))
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Named:
-    """A tilt by what it says."""
-
-    tilt: Tilt
-
-    def __hash__(self) -> int:
-        return hash(self.tilt.name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Named) and self.tilt.name == other.tilt.name
+    one = np.where(turn == 0, 1.0, squared(np.ones_like(count)))
+    found: Floats = np.sqrt(squared(count) / one) / np.exp(log_geometric(steep, count))
+    return np.where(turn == 0, 1.0, found)
 
 
 @lru_cache(8)
-def _frequencies(named: _Named) -> Floats:
-    """(f,) k / d in 1 / units, d up to the windows that the domain has less one; those that hide least."""
-    windows = named.tilt.windows
+def _frequencies(tilt: Tilt) -> Frequencies:
+    """k / d in 1 / units, d up to the windows that the domain has less one: those that hide least."""
+    windows = tilt.windows
     finest = min(windows.count - 1, FINEST)
-    if finest < 2:
-        return np.empty(0)
-    # within a window values are spread, so there is no symmetry
-    most = 0.5 if windows.width == 1 else 1.0
-    d = np.repeat(np.arange(2, finest + 1), np.arange(1, finest))
-    k = np.concatenate([np.arange(1, each) for each in range(2, finest + 1)])
-    some = (np.gcd(k, d) == 1) & (k <= most * d)
-    if some.sum() > MOST:
+    found = np.unique([k / d for d in range(2, finest + 1) for k in range(1, d)])
+    if windows.width == 1:
+        found = found[found <= 0.5]  # the others are their conjugates; within a window values are spread
+    found = found / windows.width
+    if len(found) > MOST:
         top = windows.width * windows.count - 1
-        rows = _whole(named.tilt, top, np.linspace(-STEEPEST / 2, STEEPEST / 2, REFERENCES) / top)
-        excess = _excess(rows, finest, d[some], k[some])
-        some = np.flatnonzero(some)[np.argsort(-excess, kind="stable")[:MOST]]
-    found: Floats = np.unique(k[some] / d[some]) / windows.width
-    return found
+        rows = _whole(tilt, top, np.linspace(-STEEPEST / 2, STEEPEST / 2, REFERENCES) / top)
+        places = (np.arange(windows.count) + 0.5) * windows.width
+        variance = rows @ places**2 - (rows @ places) ** 2
+        bell = np.exp(-0.5 * variance * (2 * np.pi * found[:, None]) ** 2)
+        pieces = np.array_split(found, len(found) // MOST)
+        excess = np.vstack([_sizes(windows, tuple(part.tolist()), rows) for part in pieces]) - bell
+        found = np.sort(found[np.argsort(-excess.max(axis=1), kind="stable")[:MOST]])
+    return tuple(found.tolist())
+
+
+def _sizes(windows: Windows, frequencies: Frequencies, rows: Floats) -> Floats:
+    """(f, r) |φ| of distributions (r, w)."""
+    return np.abs(waves.__wrapped__(windows.width, windows.count, frequencies) @ rows.T)
 
 
 def _whole(tilt: Tilt, top: int, theta: Floats) -> Floats:
@@ -256,30 +229,10 @@ def _whole(tilt: Tilt, top: int, theta: Floats) -> Floats:
     return tilt.rows(nothing, nothing + top, theta)
 
 
-def _excess(rows: Floats, finest: int, d: Ints, k: Ints) -> Floats:
-    """(f,) how much more than a bell one record has at k / d, the most by tilt; in windows."""
-    count = rows.shape[1]
-    places = np.arange(count)
-    mean = rows @ places
-    variance = rows @ places**2.0 - mean**2
-    table = np.zeros((finest + 1, finest))
-    for each in range(2, finest + 1):
-        folded = np.zeros((len(rows), each * -(-count // each)))
-        folded[:, :count] = rows
-        characters = np.abs(np.fft.fft(folded.reshape(len(rows), -1, each).sum(axis=1), axis=1))
-        turns = np.arange(each) / each
-        turns = np.minimum(turns, 1 - turns)
-        bell = np.exp(-0.5 * variance[:, None] * (2 * np.pi * turns) ** 2)
-        table[each, :each] = (characters - bell).max(axis=0)
-    found: Floats = table[d, k]
-    return found
-
-
 @lru_cache(8)
-def _listed(named: _Named, top: int) -> tuple[Floats, Floats]:
+def _listed(tilt: Tilt, top: int) -> tuple[Floats, Floats]:
     """Tilts, ascending, and how much a record with the whole domain hides at least, whatever the
     frequency."""
     tilts = np.linspace(-STEEPEST, STEEPEST, LISTED) / top
-    rows = _whole(named.tilt, top, tilts)
-    characters = np.abs(waves(named.tilt.windows, _frequencies(named)) @ rows.T)
-    return tilts, -np.log(np.clip(characters.max(axis=0), np.exp(-NOTHING), 1.0))
+    most = _sizes(tilt.windows, _frequencies(tilt), _whole(tilt, top, tilts)).max(axis=0)
+    return tilts, -np.log(np.clip(most, np.exp(-NOTHING), 1.0))

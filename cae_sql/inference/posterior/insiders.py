@@ -11,6 +11,13 @@ Skewness (`bell`) is a shift too, ℓ (1 − h') σ_i², and added to δ. Risks 
 without (`likely.Likely.both`). What the insider knows better of people like somebody is no disclosure about
 that person either: the baseline is that of what he sees, with κ' and θ' = θ + δ / σ².
 
+The greatest risk over all pairs is found in three steps, each for what the one before leaves open:
+
+1. Leverage alone bounds what any insider tells of a record (Cauchy and Schwarz): no pair is looked at.
+2. V_ij of all pairs is a product of matrices. Pairs of a record whose h' is at one of some levels have one
+   bound, from the table of bells (`tabulated`).
+3. Pairs of a record one by one: by the table, and those that it leaves open are measured, the worst first.
+
 Who has nearly all of a sum knows that the others have nearly nothing. The formula makes bells of what is
 left, and two values are no bell: held against all tables of systems of up to seven people, a risk was 0.22
 too low at most. So in small components one record of each atom is put aside with each value that it has in
@@ -21,23 +28,32 @@ Source: `mathematics.md`, 7 (insiders; exact counting where components are small
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.baselines import Baselines, against, areas_of_rows, entropies_of_rows
-from cae_sql.inference.posterior.bell import STILL, Bells, stiffness
+from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
 from cae_sql.inference.posterior.components import spares_of
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.tabulated import FINE, Steps, Table
+from cae_sql.inference.posterior.tabulated import Table
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.threads import alone
 
+ROUNDING = 1e-7
+"""Part of the most by which bounds are taken greater than they are."""
+LEVELS = 16
+"""Into which √(h' − h) is cut: most pairs tell little."""
+PAIRS = 4_000_000
+"""Of records with insiders that are held at once."""
+AT_ONCE = 4_096
+"""Pairs that are measured at once."""
 SAME = 1e-9
 """V_jj below which j's value was known before he said it: it tells nothing."""
 MOST_ROOM = 250
@@ -81,14 +97,7 @@ def telling(fit: Fit) -> Floats:
 
 
 def given(fit: Fit, column: int, by: Ints, values: Floats | Ints) -> Given:
-    """What others' values tell of one of a column, skewness left out.
-
-    Args:
-        fit: Means, variances and leverage.
-        column: Of somebody.
-        by: Columns of the insiders, of a shape that goes with that of `values`.
-        values: What they have, in units.
-    """
+    """What insiders of some columns with some values, in units, tell of one of a column, but for skewness."""
     by, values = np.broadcast_arrays(by, values)
     told, part = shared(fit, np.array([column]))[by, 0], telling(fit)[by]
     variance, h = fit.variances[column], fit.leverage[column]
@@ -104,17 +113,12 @@ def both(fit: Fit, columns: Ints, told: Given) -> Given:
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
     """(r, w) distributions of records of some columns (r,), each with what an insider makes of it (r,)."""
-    return bells_of(likely, columns, told).rows(likely.tilt)
-
-
-def bells_of(likely: Likely, columns: Ints, told: Given) -> Bells:
-    """What `narrowed` are distributions of."""
     fit, seen = likely.fit, likely.fit.observed
     h = np.clip(told.leverage, 0.0, 1.0)
     kappa = stiffness(h, fit.variances[columns])
     moving = kappa > 0
     middle = fit.means[columns] + np.where(moving, told.shift / np.where(moving, h, 1.0), 0.0)
-    return Bells(seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa)
+    return Bells(seen.low[columns], seen.high[columns], fit.theta[columns], middle, kappa).rows(likely.tilt)
 
 
 @dataclass(frozen=True)
@@ -132,9 +136,9 @@ class Measure:
             return areas_of_rows(rows, self.domain)
         return entropies_of_rows(rows, self.domain, self.epsilon)
 
-    def table(self, steps: Steps = FINE) -> Table:
-        """Of what bells leave at least, with cells that are so wide."""
-        return self.baselines.table(self.epsilon, self.left, steps)
+    def table(self) -> Table:
+        """Of what bells leave at least."""
+        return self.baselines.table(self.epsilon, self.left)
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
         """(r,) how bad posteriors are, by how bad without skewness and with it."""
@@ -152,15 +156,161 @@ class Measure:
         kappa = stiffness(np.clip(told.leverage, 0.0, 1.0), variance)
         return self.baselines.areas(kappa, fit.theta[columns] + turn)
 
-    def of_pairs(
-        self, likely: Likely, columns: Ints, told: Given, left: Callable[[Bells], Floats] | None = None
-    ) -> Floats:
+    def of_pairs(self, likely: Likely, columns: Ints, told: Given) -> Floats:
         """(r,) how bad the posteriors of records of some columns are, each with an insider, skewness left out
-        of what he tells; `left` says what a bell leaves, by default as it is measured."""
+        of what he tells."""
         part, twice = both(likely.fit, columns, told), np.tile(columns, 2)
-        bells = bells_of(likely, twice, part)
-        found = self.left(bells.rows(likely.tilt)) if left is None else left(bells)
-        return self.judged(*self.bad(found, self.bases(likely.fit, twice, part)).reshape(2, -1))
+        left = self.left(narrowed(likely, twice, part))
+        return self.judged(*self.bad(left, self.bases(likely.fit, twice, part)).reshape(2, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class WithInsider:
+    """What `risks_with_insider` finds."""
+
+    risk: Floats
+    """(p,) the greatest with any insider and value, by `Measure`; or a bound of it where that is within what
+    was enough, and where it is not, some that is not either."""
+    pairs: int
+    """How many pairs of a record and an insider were looked at."""
+
+
+def risks_with_insider(
+    likely: Likely, values: Floats, measure: Measure, enough: float, spared: Flags | None = None
+) -> WithInsider:
+    """The greatest risk of everybody's posterior by the formula, alone and whoever the insider is.
+
+    For each of the fit's columns an insider may have some values, (q, m), in units. A bound will do where it
+    is no worse than `enough`; atoms that are `spared`, (p,), are not looked at.
+    """
+    seen = likely.fit.observed
+    worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)
+    if spared is not None:
+        some = np.flatnonzero(~spared[seen.atoms])
+    gain, shift = bounds_of(likely.fit, values)[:, some]
+    ranges = np.stack([np.zeros(len(some)), gain]), np.stack([-shift, shift])
+    worst[some] = _of_ranges(likely, some, *ranges, measure)
+    some = some[~(worst[some] <= enough)]  # what is no number keeps nothing
+    step = max(1, PAIRS // max(seen.people, 1))
+    for first in range(0, len(some), step):
+        part = some[first : first + step]
+        worst[part] = _over_pairs(likely, part, values, measure, enough)
+    risk = np.full(likely.known.count, -np.inf)
+    risk[seen.atoms] = worst
+    return WithInsider(risk, len(some) * seen.people)
+
+
+def bounds_of(fit: Fit, values: Floats) -> Floats:
+    """(2, a) each of somebody: bounds of h' − h and of |δ| over all insiders and values (q, m).
+
+    V_ij is a product of two vectors of lengths √h_i and √h_j: at most √(h_i h_j), and 0 for j of another
+    component. So an insider adds at most h_i h_j / (1 − h_j) to h', and shifts by at most σ_i √(h_i h_j) /
+    (1 − h_j) times how far off j's value may be, in terms of σ_j.
+    """
+    some = slice(0, fit.observed.people)
+    variances, labels = fit.variances[some], fit.observed.components[some]
+    h = np.where(variances > STILL, fit.leverage[some], 0.0)
+    left, deviation = np.maximum(1.0 - h, SAME), np.sqrt(np.maximum(variances, STILL))
+    away = np.abs(values[some] - fit.means[some, None]).max(axis=1, initial=0.0) / deviation
+    gain, shift = np.zeros((2, int(labels.max(initial=-1)) + 1))
+    np.maximum.at(gain, labels, h / left)
+    np.maximum.at(shift, labels, np.sqrt(h) / left * away)
+    told = np.minimum(h * gain[labels], 1.0 - fit.leverage[some])
+    return np.stack([told, np.sqrt(variances * h) * shift[labels]]) * (1.0 + ROUNDING)
+
+
+def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, measure: Measure) -> Floats:
+    """(r,) bounds of how bad some columns are, with all gains of h' and all δ between two, (2, r) each.
+
+    What is left is the least of all cells with such a bell. The area of the baseline is at most
+    `Baselines.greatest` between the tilts at the ends of κ and δ.
+    """
+    fit, seen, variance = likely.fit, likely.fit.observed, likely.fit.variances[columns]
+    table = measure.table()
+    moving, slope, theta = variance > STILL, fit.slope[columns], fit.theta[columns]
+    h = np.clip(fit.leverage[columns] + gains, 0.0, 1.0)
+    kappas, rest = stiffness(h, variance), np.maximum(1.0 - h, SURE)
+    turns = np.where(moving, shifts, 0.0) / np.where(moving, variance, 1.0)
+    steep, push = theta + kappas * (fit.means[columns] - table.centre), turns[:, None] / rest
+    low = steep.min(axis=0) + push.min(axis=(0, 1)) + np.minimum(slope, 0.0)
+    high = steep.max(axis=0) + push.max(axis=(0, 1)) + np.maximum(slope, 0.0)
+    left = table.least(seen.low[columns], seen.high[columns], np.stack([low, high]), kappas)
+    skew = slope * rest[0]
+    ends = theta + turns[0] + np.minimum(skew, 0.0), theta + turns[1] + np.maximum(skew, 0.0)
+    tilts = [np.stack([measure.baselines.tilts(kappa, end) for kappa in kappas]) for end in ends]
+    return measure.bad(left, measure.baselines.greatest(tilts[0].min(axis=0), tilts[1].max(axis=0)))
+
+
+def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure, enough: float) -> Floats:
+    """(r,) of some columns what is enough for all insiders and values, or more than enough for one."""
+    fit, people, h = likely.fit, likely.fit.observed.people, likely.fit.leverage[columns]
+    deviation, part = np.sqrt(fit.variances[columns]), telling(fit)[:people]
+    # V_ij / σ_j, (s, r): times σ_i it makes δ of the shifts, (s, m), and its square h' − h of σ_j² / V_jj
+    between = shared(fit, columns)[:people] * deviation
+    by_themselves = np.flatnonzero(fit.observed.sizes[columns] == 1)
+    between[columns[by_themselves], by_themselves] = 0.0
+    roots = np.sqrt(part * fit.variances[:people])
+    shifts = part[:, None] * (values[:people] - fit.means[:people, None])
+    most, worst = (np.abs(between) * roots[:, None]).max(axis=0), np.full(len(columns), -np.inf)
+    if not (np.isfinite(most).all() and np.isfinite(shifts).all()):
+        return np.full(len(columns), np.nan)
+    levels = np.empty(between.shape, dtype=np.uint8)
+    ranges = np.tile(np.array([[np.inf, -np.inf]]), (len(columns), LEVELS, 2))
+    ranges[:, 0] = 0.0  # nobody tells anything
+    scale = LEVELS / np.where(most > 0, most, 1.0)
+    ranges_of(between, roots, shifts.min(axis=1), shifts.max(axis=1), scale, levels, ranges)
+    marks = ranges[:, :, 0] <= ranges[:, :, 1]
+    who, level = np.nonzero(marks)
+    gains, moves = ranges[who, level].T[:2], ranges[who, level].T[2:] * deviation[who]
+    bad = _of_ranges(likely, columns[who], np.minimum(gains, 1.0 - h[who]), moves, measure)
+    within = bad <= enough
+    np.maximum.at(worst, who[within], bad[within])
+    marks[who[within], level[within]] = False
+    for place in np.flatnonzero(marks.any(axis=1)).tolist():
+        by = np.flatnonzero(marks[place][levels[:, place]])
+        gain = np.minimum((between[by, place] * roots[by]) ** 2, 1.0 - h[place])
+        moved = deviation[place] * between[by, place, None] * shifts[by]
+        told = Given(
+            h[place] + np.append(np.repeat(gain, shifts.shape[1]), 0.0), np.append(moved.ravel(), 0.0)
+        )
+        worst[place] = _measured(likely, int(columns[place]), told, measure, enough, worst[place])
+    return worst
+
+
+@compiled()
+def ranges_of(
+    between: Floats, roots: Floats, low: Floats, high: Floats, scale: Floats, levels: NDArray[np.uint8],
+    ranges: Floats,
+) -> None:  # fmt: skip
+    """At which level each pair is, (s, r), and by record and level the least and greatest h' − h and δ / σ_i,
+    (r, l, 4), of insiders with any shift between two."""
+    for j in range(len(between)):
+        for i in range(between.shape[1]):
+            root, one, other = abs(between[j, i]) * roots[j], between[j, i] * low[j], between[j, i] * high[j]
+            level = min(int(root * scale[i]), ranges.shape[1] - 1)
+            levels[j, i] = level
+            found = ranges[i, level]
+            found[0], found[1] = min(found[0], root * root), max(found[1], root * root)
+            found[2], found[3] = min(found[2], one, other), max(found[3], one, other)
+
+
+def _measured(
+    likely: Likely, column: int, told: Given, measure: Measure, enough: float, settled: float
+) -> float:
+    """Of a record of a column with some pairs (r,), one that is more than enough, or a bound of all that is;
+    `settled` is the greatest bound of the other pairs."""
+    _, once = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
+    told, alike = told.of(once), np.full(len(once), column)
+    gains, shifts = told.leverage - likely.fit.leverage[column], told.shift
+    bounds = _of_ranges(likely, alike, np.stack([gains, gains]), np.stack([shifts, shifts]), measure)
+    within = bounds <= enough
+    most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
+    open_, first, count = open_[np.argsort(-bounds[open_], kind="stable")], 0, 8
+    while first < len(open_) and most <= enough:
+        some = open_[first : first + count]
+        most = float(np.maximum(most, measure.of_pairs(likely, alike[some], told.of(some)).max()))
+        first, count = first + count, min(2 * count, AT_ONCE)
+    return most
 
 
 @dataclass(frozen=True, eq=False)

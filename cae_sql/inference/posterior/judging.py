@@ -6,7 +6,7 @@ judges what their answers would make likely, one set of answers after the other.
 - `exact` (`Model…`): all tables that agree are equally likely, all of it is counted;
 - the posterior (`Likely…`): counted, or the formula (`likely`), held against what is said of people like
   somebody or the prior (`members`). With an insider also what each other record's value would make of it, up
-  to the ends that the sums leave that value (`insiders`, `pairs`).
+  to the ends that the sums leave that value (`insiders`).
 
 A record's risk is 1 − A / A_baseline, its entropy H(ε). Records alone are judged: H(ε) and A are concave in
 the probabilities, so the average over a class, of whatever records, has at least those of the record with
@@ -42,10 +42,9 @@ from cae_sql.inference.posterior.baselines import (
 )
 from cae_sql.inference.posterior.components import Counts, counted_exactly
 from cae_sql.inference.posterior.fit import FOUND, Fit, Start
-from cae_sql.inference.posterior.insiders import Given, Measure, bells_of, counted_with_insider
+from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, risks_with_insider
 from cae_sql.inference.posterior.likely import Asked, Likely
 from cae_sql.inference.posterior.marginals import about_everybody, solved_of
-from cae_sql.inference.posterior.pairs import risks_with_insider
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -205,7 +204,7 @@ class LikelyKnowledge(ModelKnowledge):
         if likely is None or "fit" not in vars(likely):
             return self._start
         fit = likely.fit.sums_alone
-        return None if fit.off > FOUND else Start(fit.observed.sums, fit.point)
+        return None if fit.off > FOUND else (fit.observed.sums, fit.point)
 
     @cached_property
     def baselines(self) -> Baselines:
@@ -289,38 +288,21 @@ class LikelyQuestion(ModelQuestion):
         self.open = sorted({*self.open, *about})
 
     def _alone(self, likely: Likely, mine: Ints, measure: Measure, enough: float) -> float:
-        """How bad the worst of some atoms is, or with insiders a bound where it keeps the limit.
+        """How bad the worst of some atoms is.
 
         With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
         """
-        by_bound = self._insiders and measure.epsilon is None
-        if by_bound:
+        if self._insiders and measure.epsilon is None:
             mine = mine[~likely.plain[mine]]
         if not len(mine):
             return -np.inf
-        each = [self._each(by, mine, measure, enough if by_bound else -np.inf) for by in likely.both]
+        each = []
+        for by in likely.both:
+            left = measure.left(by.rows_of(mine))
+            each.append(measure.bad(left, measure.baselines.of(by)[mine]))
         bad = measure.judged(each[-1], each[0])
         self._leave_open(likely, mine[~(bad <= enough)])
         return float(bad.max())
-
-    def _each(self, likely: Likely, atoms: Ints, measure: Measure, enough: float) -> Floats:
-        """(r,) how bad each of some atoms is, or a bound where that is enough.
-
-        What is counted, or mixed, is no bell q. Where p ≥ c q, p is a mixture
-        of c parts q and 1 − c parts of something else, so that A(p) ≥ c A(q), A being concave.
-        """
-        rows, base = likely.rows_of(atoms), measure.baselines.of(likely)[atoms]
-        bad = np.full(len(atoms), np.inf)
-        if enough > -np.inf:
-            columns = np.searchsorted(likely.fit.observed.atoms, atoms)
-            bells = bells_of(likely, columns, Given(likely.fit.leverage[columns], likely.fit.shift[columns]))
-            like = bells.rows(likely.tilt)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                part = np.where(like > 0, rows / like, 1.0).min(axis=1)
-            bad = measure.bad(np.minimum(part, 1.0) * measure.table().least(bells), base)
-        some = np.flatnonzero(~(bad <= enough))
-        bad[some] = measure.bad(measure.left(rows[some]), base[some])
-        return bad
 
     def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
         """How bad the worst is that an insider's value can bring about."""

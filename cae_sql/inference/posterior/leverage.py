@@ -5,10 +5,12 @@ covariance, and h_i = σ_i² a_iᵀ H⁻¹ a_i lies in [0, 1]: 0 for whom no sum
 determine. Over all records (and slacks, `observations`) the h_i add up to the rank of A. It hangs on the
 query sets and on σ, hardly on what was answered.
 
-One factorisation of k × k serves all records, atom by atom. A few more rows are added to it without another
-one (`Factor.bordered`): with C what the old rows have in common with the new ones, E the new ones' own
-covariance, W = H⁻¹ C and Sᵀ S = (E − Cᵀ H⁻¹ C)⁻¹, the new root has the rows S (q − Wᵀ a) of a column (a, q)
-below the old ones.
+One factorisation of k × k serves all records, atom by atom.
+
+Which answers carry what is likely of somebody (`Carriers`): leverage of some sums alone is gᵀ G⁻¹ g / σ², G
+these sums' covariances and g those with the record. Sums are taken one after the other, each time the one
+that adds most given those taken: one that the record is not in can add much, as the other half of a
+difference does. A greedy choice is no proof that fewer would not do.
 
 Promise: h is never less than it is by more than rounding. Where rows are nearly dependent H⁻¹ is taken from
 its eigenvectors, rather too large than too small, and all h are cut to [0, 1].
@@ -26,16 +28,17 @@ import scipy
 from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.inference.intervals.interior import add_squares, gram, inverse_root
+from cae_sql.inference.posterior.bell import STILL
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone, in_two
 
 NEARLY = 0.9
 """Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides. Where rows
 are nearly dependent all is, since differences of the inverse's great entries have no digits left."""
+NOTHING = 1e-9
+"""Leverage below which a sum adds nothing."""
 WELL_CONDITIONED = 1e10
 """Condition number up to which a factor by Cholesky is as good as one by eigenvectors."""
-SPANNED = 1e-11
-"""Part of a row's variance that is none: the row hangs on others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,22 +86,6 @@ class Factor:
         found: Floats = self.root.T @ (self.root @ right)
         return found
 
-    def bordered(self, cross: Floats, own: Floats) -> Factor:
-        """With r rows more: their covariances with the old ones (k, r), and with each other (r, r).
-
-        Of one that hangs on others the root's row is 0.
-        """
-        weights = self.solve(cross)
-        # what is left of a row that hangs on others is rounding, and says nothing
-        left = own - cross.T @ weights
-        left = (left + left.T) / 2
-        scale = np.sqrt(np.maximum(np.diag(own), 0.0))
-        corner = np.zeros_like(left)
-        places = np.flatnonzero(np.diag(left) > SPANNED * scale**2)
-        if len(places):
-            corner[np.ix_(places, places)] = _inverse_root(left[np.ix_(places, places)])
-        return Factor(np.block([[self.root, np.zeros_like(cross)], [-corner @ weights.T, corner]]))
-
 
 @compiled()
 def add_forms(
@@ -129,3 +116,36 @@ def _inverse_root(matrix: Floats) -> Floats:
         if not failed and len(root) * float((root * root).sum()) < WELL_CONDITIONED:
             return np.ascontiguousarray(root * scale)
     return inverse_root(matrix)
+
+
+class Carriers:
+    """All answered sums, to be asked about one record after the other."""
+
+    def __init__(self, matrix: scipy.sparse.csc_array, variances: Floats, sizes: Floats) -> None:
+        """Of the sums over groups of records, (k, p), the variance of one of each, and how many these are."""
+        self._matrix, self._variances = matrix, variances
+        self._covariances = ((matrix * (sizes * variances)) @ matrix.T).toarray()
+
+    def of(self, group: int, most: int, share: float) -> list[tuple[int, float]]:
+        """At most so many sums with most leverage on a record of a group, or with such a share of all of it.
+
+        Each sum's number, and the leverage by it and those before it, 0 to 1.
+        """
+        variance, taken = float(self._variances[group]), list[tuple[int, float]]()
+        if variance <= STILL or not len(self._covariances):
+            return taken
+        toward: Floats = variance * self._matrix[:, [group]].toarray()[:, 0]
+
+        def told(rows: list[int]) -> float:
+            part = np.linalg.lstsq(self._covariances[np.ix_(rows, rows)], toward[rows], rcond=1e-10)[0]
+            return float(toward[rows] @ part) / variance
+
+        total, enough = 0.0, share * told(list(range(len(toward))))
+        while len(taken) < most and total < enough:
+            each = [told([*(one for one, _ in taken), row]) for row in range(len(toward))]
+            row = int(np.argmax(each))
+            if each[row] - total <= NOTHING:
+                break
+            total = each[row]
+            taken.append((row, min(total, 1.0)))
+        return taken

@@ -35,7 +35,7 @@ from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, Counts, name_of, of_component
 from cae_sql.inference.posterior.fit import FOUND as FOUND
-from cae_sql.inference.posterior.fit import Bordered, Fit, Start
+from cae_sql.inference.posterior.fit import Fit, Start
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations
@@ -82,11 +82,8 @@ class Likelihood:
     """(p,) log2 of about how many tables are left at least to those who hang together by sums; ∞ for whom no
     sum is about."""
     reliable: Flags
-    """(p,) whether a row is counted, or enough tables are left for the formula.
-
-    Where few are, values may be impossible that it gives something to. Nor is it where sums are no bell, or
-    where it does not reckon with what attained extremes add.
-    """
+    """(p,) whether a row is counted, or the formula may be relied upon: enough tables are left, sums are
+    bells, and what attained extremes add to them was found."""
 
 
 @dataclass(eq=False)
@@ -129,7 +126,7 @@ class Likely:
     def straight(self) -> Likely:
         """The same by a formula that leaves skewness out; what is counted is as here.
 
-        Nearer to what is exact is the one with it. Which of the two is too low hangs on the system.
+        Which of the two is too low hangs on the system.
         """
         found = replace(self, fitted=replace(self.fit, skewed=False, worked_out=self.fit.leverage))
         shared = ("exact", "_doubtful", "apart", "heaped")
@@ -276,7 +273,7 @@ class Likely:
         fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
         seen, marked = fit.observed, in_heaps(self.characters, fit.variances)
         if self.ways.residues_benchmark_only:
-            before = fit.variances if fit.before is None else fit.before
+            before = fit.variances[: seen.people] if fit.before is None else fit.before
             marked |= left_by_residues(
                 self.characters, before, lambda columns: self.formula_of(seen.atoms[columns])
             )
@@ -331,12 +328,7 @@ class Likely:
     def counted_units(
         self, atoms: Ints, aside: Aside | None = None, left: Allowance = UNLIMITED
     ) -> list[Floats]:
-        """By atom of a component, probabilities over the units of its box.
-
-        Args:
-            atoms: All of it.
-            aside: An atom one of whose records has so many units: then of all others.
-            left: What may be spent.
+        """By atom of a component, probabilities over the units of its box, besides who is put aside.
 
         Raises:
             OutOfTime: too much to be counted with what may be spent, or no table has that.
@@ -441,8 +433,7 @@ class Likely:
 class Asked:
     """Some queries, and what answers to them would make likely.
 
-    What hangs on the queries alone is worked out once (`Fit.with_border`); nothing is kept of the answers.
-    Where an extreme is asked, which changes boxes, everything is worked out anew.
+    What hangs on the queries alone is worked out once; nothing is kept of the answers.
     """
 
     def __init__(self, past: Likely, queries: Sequence[Query]) -> None:
@@ -463,11 +454,9 @@ class Asked:
             elif query.kind != "sum":
                 known = known.with_extreme(query, value)
         sums = np.append(past.sums, np.array(added, dtype=np.int64))
-        if self._bordered is not None:
-            fit = self._bordered.fit(added, allowance)
-        else:
-            fit = Fit.of_answers(known, sums, past.tilt, None, allowance)
-        fit = with_observed(fit, known)
+        before = past.fit.sums_alone
+        fit = Fit.of_answers(known, sums, past.tilt, (before.observed.sums, before.point), allowance)
+        fit = with_observed(replace(fit, before=self._variances[fit.observed.atoms]), known)
         return replace(past, known=known, sums=sums, fitted=fit, allowance=allowance, start=None)
 
     @cached_property
@@ -485,7 +474,10 @@ class Asked:
         return replace(fine, matrix=np.vstack([fine.matrix, rows]))
 
     @cached_property
-    def _bordered(self) -> Bordered | None:
-        if any(query.kind not in ("sum", "about", "squares") for query in self.queries):
-            return None
-        return self._past.fit.sums_alone.with_border(self._past.known, self.known, len(self._sums))
+    def _variances(self) -> Floats:
+        """(p,) of one record of each part, before the answers."""
+        past, labels, fit = self._past.known, self.known.atoms.labels, self._past.fit.sums_alone
+        before, found = np.zeros(past.count), np.zeros(self.known.count)
+        before[fit.observed.atoms] = fit.variances[: fit.observed.people]
+        found[labels[: len(past.atoms.labels)]] = before[past.atoms.labels]
+        return found

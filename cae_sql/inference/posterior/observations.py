@@ -71,12 +71,6 @@ class Observations:
             found.update(b"%d " % len(part) + np.ascontiguousarray(part).tobytes())
         return found.digest()
 
-    def with_sums(self, sums: Ints) -> Observations:
-        """With other right-hand sides; what hangs on the matrix alone is not worked out anew."""
-        found = replace(self, sums=sums)
-        vars(found).update(rows=self.rows, components=self.components, name=self.name)
-        return found
-
     def with_rows(self, some: Flags) -> Observations:
         """The same records under some of the sums, (k,)."""
         return replace(self, matrix=self.rows[some].tocsc(), sums=self.sums[some])

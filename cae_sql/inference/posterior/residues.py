@@ -7,15 +7,13 @@ known modulo 2, unless the people who are left hide it: unless the characteristi
 (`heaps`) is small at every k / p, two of them left out.
 
 Sums are eliminated modulo p, columns in which many people are first, so that what is left over of the sums in
-the end is about those in the last columns alone. The same modulo a large prime stands for rational numbers.
-Where both come to the same columns, no first so many columns are left out by more combinations modulo p than
-by rational ones, and there is nothing to see. Where they do not, each row behind is looked at: whether it
-hides too little, and whether the rank of the others is lower modulo p.
+the end is about those in the last columns alone. The same modulo a large prime, drawn by each process, stands
+for rational numbers. Where both come to the same columns there is nothing to see. Where they do not, each row
+behind is looked at: whether it hides too little, and whether the rank of the others is lower modulo p.
 
-Promise: fail closed. Nothing is reckoned of a residue: who is marked is counted, or not told. A row is about
-more people than others only where no rational combination explains it. Nothing is promised of what is missed:
-in columns of one person each a combination may hide from all orders that are gone through; primes are those
-of `PRIMES`, and of more than `MOST_SUMS` sums none is looked at.
+Promise: fail closed. Nothing is reckoned of a residue: who is marked is counted, or not told. Nothing is
+promised of what is missed: in columns of one person each a combination may hide from all orders that are gone
+through; primes are those of `PRIMES`, and of more than `MOST_SUMS` sums none is looked at.
 
 Source: `mathematics.md`, 10; elimination over finite fields, and information-set decoding (Prange 1962) for
 single columns.
@@ -35,6 +33,7 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.facts.rank import eliminated, join, roots
+from cae_sql.inference.facts.span import drawn_prime
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -44,6 +43,8 @@ from cae_sql.threads import alone
 Flags = NDArray[np.bool_]
 Light = Callable[[Ints, Ints], bool]
 """Whether people in some columns (c,), with coefficients modulo p (c,), hide too little of a residue."""
+_Behind = tuple[scipy.sparse.csc_array, list[NDArray[np.int8]]]
+"""Saturated sums, (k, q), and rows modulo a prime that are about fewer columns than rational ones."""
 
 PRIMES = tuple(p for p in range(2, 100) if all(p % d for d in range(2, p)))
 """Primes that are looked at. Nine plain sums can leave one person modulo a greater one: any bound is one."""
@@ -57,9 +58,6 @@ HIDDEN = 1e-3
 odds by a fifth."""
 MOST_SUMS = 1_000
 """Sums up to which combinations are looked for."""
-REALS = 2**19, 2**20
-"""Between which the prime lies that stands for rational numbers. It is chosen by the query sets, so that no
-sums are easily made in which it hides what they leave modulo a small one."""
 GLIMPSE = 64
 """Columns in which a row is looked at first: more of them hide no less."""
 ORDERS, MOST_ELIMINATED = 8, 40_000
@@ -78,18 +76,16 @@ WIDE = 4_096
 def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[Ints], Floats]) -> Flags:
     """(q,) columns of somebody about whom a residue is known that the others in it do not hide.
 
-    Args:
-        characters: Of the answered sums.
-        variances: (q,) of one record of each column; before the last answers, where these are hypothetical.
-        rows: Of columns of somebody (r,) the distributions of one record of each by the formula, (r, w).
+    By the variances of one record of each column of somebody, (a,), before the last answers where these are
+    hypothetical. `rows` are distributions by the formula of one record of each of some columns, (r, w).
     """
     seen, primes = characters.observed, _primes(characters.tilt.windows)
-    found = np.zeros(len(variances), dtype=np.bool_)
+    found = np.zeros(len(seen.sizes), dtype=np.bool_)
     if not primes or not 0 < seen.matrix.shape[0] <= MOST_SUMS:
         return found
-    room = seen.sizes * variances
-    room[seen.people :][seen.high[seen.people :] >= WIDE] = WIDE**2
-    same = search(Sums.of(seen, room))
+    width = np.minimum(seen.high[seen.people :], WIDE)
+    room = seen.sizes * np.append(variances, width * (width + 2) / 12)
+    same = kept(Search.of(seen, room))
     for prime in primes:
         torsion = same.torsion(prime, _light(characters, prime, rows))
         found |= True if torsion is None else torsion
@@ -106,12 +102,14 @@ def _primes(windows: Windows) -> list[int]:
 
 def _light(characters: Characters, prime: int, rows: Callable[[Ints], Floats]) -> Light:
     turns = np.arange(1, prime // 2 + 1)  # the others are their conjugates
+    frequencies = tuple((np.arange(prime // 2 + 1) / prime).tolist())
 
     def light(columns: Ints, coefficients: Ints) -> bool:
         few = np.linspace(0, len(columns) - 1, min(GLIMPSE, len(columns))).astype(np.int64)
         for some in (few, np.arange(len(columns))):
-            costs = characters.costs_at(np.arange(prime) / prime, columns[some], rows)
-            each = costs[turns[:, None] * coefficients[some] % prime, np.arange(len(some))]
+            costs = characters.costs_at(frequencies, columns[some], rows)
+            at = turns[:, None] * coefficients[some] % prime
+            each = costs[np.minimum(at, prime - at), np.arange(len(some))]
             if (characters.without_two(each, columns[some]) >= -np.log(HIDDEN)).all():
                 return False
         return True
@@ -119,33 +117,44 @@ def _light(characters: Characters, prime: int, rows: Callable[[Ints], Floats]) -
     return light
 
 
-@dataclass(frozen=True, eq=False)
-class _Behind:
-    """Rows modulo a prime that are about fewer columns than rational ones."""
-
-    matrix: scipy.sparse.csc_array
-    """(k, q) saturated sums."""
-    rows: list[NDArray[np.int8]]
-    """(q,) each, each once."""
-
-
+@dataclass(frozen=True)
 class Search:
-    """Query sets, and orders of their columns, for one prime after the other; nothing of answers is in it."""
+    """Combinations of query sets, for one prime after the other; nothing of answers is in it. Shapes: k sums,
+    q columns."""
 
-    def __init__(self, matrix: scipy.sparse.csc_array, orders: list[Ints], stand_in: int) -> None:
-        """Find the independent sums.
+    name: bytes
+    """Of like searches."""
+    sums: scipy.sparse.csc_array = field(compare=False)
+    """(k, q) whole coefficients."""
+    room: Floats = field(compare=False)
+    """(q,) −log of how much each column can hide, rounded: columns with least are eliminated first."""
+    _behind: dict[int, _Behind | None] = field(default_factory=dict, compare=False)
+    """By prime; None where sums could not be brought into form."""
+    _torsion: dict[tuple[int, bytes], bool] = field(default_factory=dict, compare=False)
 
-        Args:
-            matrix: (k, q) whole coefficients.
-            orders: Of the columns: those that can hide most first.
-            stand_in: A prime for rational numbers.
-        """
-        self._orders, self._stand_in = orders, stand_in
-        pivots = eliminated(matrix, orders[0], stand_in)[0]
-        self._matrix = matrix.tocsr()[np.flatnonzero(pivots < len(orders[0]))].tocsc()
-        self._behind: dict[int, _Behind | None] = {}
-        """By prime; None where sums could not be brought into form."""
-        self._torsion: dict[tuple[int, bytes], bool] = {}
+    @classmethod
+    def of(cls, observed: Observations, room: Floats) -> Search:
+        """Of what was observed, and how much each column can hide, (q,)."""
+        rounded = np.where(room < NONE, 1.0, -np.round(2 * np.log(room + 1.0)))
+        name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
+        return cls(name, observed.matrix, rounded)
+
+    @cached_property
+    def _orders(self) -> list[Ints]:
+        """Of the columns: those that can hide most first."""
+        used = np.flatnonzero(np.diff(self.sums.indptr))
+        room, chance = self.room[used], np.random.default_rng(len(used))
+        count = max(1, min(ORDERS, MOST_ELIMINATED // max(self.sums.shape[0], 1) ** 2))
+        # where no two are alike one order is as good as another
+        count = 1 if len(np.unique(room)) == len(used) else count
+        return [used[np.lexsort((chance.random(len(used)), room))] for _ in range(count)]
+
+    @cached_property
+    def _matrix(self) -> scipy.sparse.csc_array:
+        """Independent ones of the sums."""
+        order = self._orders[0]
+        pivots = eliminated(self.sums, order, drawn_prime())[0]
+        return self.sums.tocsr()[np.flatnonzero(pivots < len(order))].tocsc()
 
     def torsion(self, prime: int, light: Light) -> Flags | None:
         """(q,) who is in a combination modulo a prime of few people, or hangs together with who is by others
@@ -155,12 +164,12 @@ class Search:
         behind = self._behind[prime]
         if behind is None:
             return None
-        few, torsion = list[Ints](), list[bool]()
-        for row in behind.rows:
+        few, torsion, (matrix, rows) = list[Ints](), list[bool](), behind
+        for row in rows:
             columns = np.flatnonzero(row)
             if light(columns, row[columns].astype(np.int64)):
                 few.append(columns)
-                torsion.append(self._is_torsion(prime, behind, columns))
+                torsion.append(self._is_torsion(prime, matrix, columns))
         found = np.zeros(self._matrix.shape[1], dtype=np.bool_)
         if any(torsion):
             root = np.arange(len(found))
@@ -175,7 +184,7 @@ class Search:
     @cached_property
     def _rational(self) -> list[Ints]:
         """By order, the pivots of the rational numbers, ascending."""
-        return [np.sort(eliminated(self._matrix, each, self._stand_in)[0]) for each in self._orders]
+        return [np.sort(eliminated(self._matrix, each, drawn_prime())[0]) for each in self._orders]
 
     @cached_property
     def _squares(self) -> dict[int, scipy.sparse.csc_array]:
@@ -207,47 +216,23 @@ class Search:
                 reduced = _reduced(weights[rows], matrix, order[pivots[rows]], prime)
                 # by their bytes: numpy's own search for unique rows makes a type with a field for each column
                 found.update((row.tobytes(), row) for row in reduced)
-        return _Behind(matrix, list(found.values()))
+        return matrix, list(found.values())
 
-    def _is_torsion(self, prime: int, behind: _Behind, columns: Ints) -> bool:
+    def _is_torsion(self, prime: int, saturated: scipy.sparse.csc_array, columns: Ints) -> bool:
         """Whether the rank of all other columns is lower modulo a prime."""
         name = prime, columns.tobytes()
         if name not in self._torsion:
             others = np.setdiff1d(np.arange(self._matrix.shape[1]), columns)
-            mine = eliminated(behind.matrix, others, prime)[0] < len(others)
-            rational = eliminated(self._matrix, others, self._stand_in)[0] < len(others)
+            mine = eliminated(saturated, others, prime)[0] < len(others)
+            rational = eliminated(self._matrix, others, drawn_prime())[0] < len(others)
             self._torsion[name] = bool(mine.sum() < rational.sum())
         return self._torsion[name]
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Query sets, and how much each column can hide; those that are like others have their name."""
-
-    name: bytes
-    matrix: scipy.sparse.csc_array = field(compare=False)
-    """(k, q) whole coefficients."""
-    room: Floats = field(compare=False)
-    """(q,) −log, rounded: columns with least are eliminated first."""
-
-    @classmethod
-    def of(cls, observed: Observations, room: Floats) -> Sums:
-        """Of what was observed, and how much each column can hide, (q,)."""
-        rounded = np.where(room < NONE, 1.0, -np.round(2 * np.log(room + 1.0)))
-        name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
-        return cls(name, observed.matrix, rounded)
-
-
 @lru_cache(4)
-def search(sums: Sums) -> Search:
+def kept(search: Search) -> Search:
     """The same one for like sums, since hypothetical answers share their query sets."""
-    used = np.flatnonzero(np.diff(sums.matrix.indptr))
-    room, chance = sums.room[used], np.random.default_rng(len(used))
-    count = max(1, min(ORDERS, MOST_ELIMINATED // max(sums.matrix.shape[0], 1) ** 2))
-    # where no two are alike one order is as good as another
-    count = 1 if len(np.unique(room)) == len(used) else count
-    orders = [used[np.lexsort((chance.random(len(used)), room))] for _ in range(count)]
-    return Search(sums.matrix, orders, _prime_by(sums.name))
+    return search
 
 
 def _is_unimodular(square: Floats) -> bool:
@@ -260,15 +245,6 @@ def _is_unimodular(square: Floats) -> bool:
         most = len(square) * np.abs(square).max(initial=0) * np.abs(inverse).max(initial=0)
         return bool(most < 2**53 and (square @ inverse == np.eye(len(square))).all())
     return False
-
-
-def _prime_by(name: bytes) -> int:
-    """One of the primes between `REALS`."""
-    low, high = REALS
-    found: int = low + int.from_bytes(name[:8], "big") % (high - low - 1000)
-    while any(found % each == 0 for each in range(2, 1 << 10)):
-        found += 1
-    return found
 
 
 def saturated(matrix: scipy.sparse.csc_array, prime: int, order: Ints) -> scipy.sparse.csc_array | None:

@@ -1,4 +1,4 @@
-"""What a bell leaves open, from below, by lookup: a bell is two numbers.
+"""Lower bounds of what bells leave open (`bell`), by lookup: a bell is two numbers.
 
 With x = v − c, c the domain's centre, a bell over a box is p ∝ prior(v) exp(s x − ½ κ x²). Let y = s / f and
 f = κ + `SOFT` / width². A cell is [y₀, y₁] × [f₀, f₁]. For weights w_ij = (1 − a or a)(1 − b or b), y and f
@@ -12,17 +12,17 @@ box
 
 where E = max_B D_y² / 8 + 2 τ is by how much the normaliser between two corners may be off theirs. B has all
 but `OUTSIDE` = τ of each q_ij. H(ε) and A are concave and never negative, so A(p) is at least
-c Σ w_ij q_ij(B) A(q_ij | B), and by the entropy of a mixture of n values
+c min_ij q_ij(B) A(q_ij | B), and by the entropy of a mixture of n values
 
     q(B) A(q | B) ≥ A(q) − W (τ log2 n + h(τ)),
 
 h being the entropy of yes and no, and W what ε goes up to (1 for H). Within a window of several units D is
 greater by at most what it changes over it.
 
-Promise: a lower bound of what the bell leaves, worked out from the cell alone: it hangs on nothing that was
-looked up before. Cells are worked out when they are first looked up.
+Promise: a lower bound for all bells of some cells, worked out from each cell alone: it hangs on nothing that
+was looked up before. Cells are worked out when they are first looked up.
 
-Source: `mathematics.md`, 7; the interpolation and its bound are this project's.
+Source: `mathematics.md`, 7; the bound is this project's.
 """
 
 from __future__ import annotations
@@ -38,11 +38,9 @@ from cae_sql.inference.posterior.bell import Bells
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
-Steps = tuple[float, float]
-FINE, COARSE = (0.06, 0.05), (0.12, 0.1)
-"""How wide cells are, for bells and for ranges: y in terms of 1 / √f, and f as a part of it. With 0.03
-and 0.025 more was measured than it spared: on the day of wages of 1988 18 s and not 9. In fine cells ranges
-have four times as many, and fewer of them so few that anything is said."""
+ALONG_Y, ALONG_F = 0.12, 0.1
+"""How wide cells are: y in terms of 1 / √f, and f as a part of it. Of cells half as wide ranges have four
+times as many, and fewer of them so few that anything is said."""
 SOFT = 1.0
 """κ times the domain's width squared that is next to nothing: there cells are as wide as at 0."""
 OUTSIDE = 1e-5
@@ -66,27 +64,17 @@ TINY = 1e-9
 class Table:
     """Cells for one prior, domain and measure."""
 
-    def __init__(
-        self,
-        tilt: Tilt,
-        left: Callable[[Floats], Floats],
-        most: float,
-        steps: Steps,
-    ) -> None:
+    def __init__(self, tilt: Tilt, left: Callable[[Floats], Floats], most: float) -> None:
         """Nothing is worked out yet.
 
-        Args:
-            tilt: Prior and windows.
-            left: (r,) what rows (r, w) leave open: concave in the probabilities, and never negative.
-            most: What ε goes up to, where that is an area; 1 of an entropy.
-            steps: As `FINE`.
+        `left` says what rows (r, w) leave open, (r,): concave in the probabilities, and never negative.
+        `most` is what ε goes up to, where that is an area; 1 of an entropy.
         """
         self._tilt, self._left = tilt, left
         width = float(tilt.windows.width * tilt.windows.count)
         self.centre = width / 2
         """c."""
-        self._soft, (self._along_y, self._along_f) = SOFT / width**2, steps
-        self._rate = math.log1p(self._along_f)
+        self._soft, self._rate = SOFT / width**2, math.log1p(ALONG_F)
         share = -(OUTSIDE * math.log2(OUTSIDE) + (1 - OUTSIDE) * math.log2(1 - OUTSIDE))
         self._finest = most * FINEST
         self._off = most * (OUTSIDE * math.log2(max(tilt.windows.count, 2)) + share)
@@ -96,32 +84,16 @@ class Table:
     def _empty(self) -> None:
         self._boxes: dict[tuple[int, int], int] = {}
         # in order, with a last one that is no cell's
-        self._keys, self._values = np.array([np.iinfo(np.int64).max]), np.zeros((1, 4))
+        self._keys, self._values = np.array([np.iinfo(np.int64).max]), np.zeros(1)
 
-    def least(self, bells: Bells) -> Floats:
-        """(r,) lower bounds of what bells leave; 0 where nothing is said."""
-        slope, firm = bells.theta + bells.kappa * (bells.middle - self.centre), bells.kappa + self._soft
-        row = np.floor(np.log(firm / self._soft) / self._rate)
-        place = slope / firm * self._cells_to_a_unit(row)
-        some = np.flatnonzero((row >= 0) & (row < ROWS) & (np.abs(place) < PLACES))
-        row, place = row[some], place[some]
-        first = self._soft * np.exp(row * self._rate)
-        with self._lock:
-            boxes = self._numbered(bells.low[some], bells.high[some])
-            y0_f0, y1_f0, y0_f1, y1_f1 = self._corners(boxes, row, np.floor(place)).T
-        a = place - np.floor(place)
-        b = np.clip((firm[some] - first) / (first * self._along_f), 0.0, 1.0)
-        found = np.zeros(len(firm))
-        found[some] = (1 - b) * ((1 - a) * y0_f0 + a * y1_f0) + b * ((1 - a) * y0_f1 + a * y1_f1)
-        return found
-
-    def least_of_ranges(self, low: Ints, high: Ints, slopes: Floats, kappas: Floats) -> Floats:
-        """(r,) the same of all bells over a box (r,) of slopes s and stiffnesses between two, (2, r) each."""
+    def least(self, low: Ints, high: Ints, slopes: Floats, kappas: Floats) -> Floats:
+        """(r,) lower bounds of what all bells over a box (r,) leave, of slopes s and stiffnesses between two,
+        (2, r) each; 0 where nothing is said."""
         parts = [slice(first, first + RANGES) for first in range(0, len(low), RANGES)]
-        found = [self._of_ranges(low[at], high[at], slopes[:, at], kappas[:, at]) for at in parts]
+        found = [self._least(low[at], high[at], slopes[:, at], kappas[:, at]) for at in parts]
         return np.concatenate([np.zeros(0), *found])
 
-    def _of_ranges(self, low: Ints, high: Ints, slopes: Floats, kappas: Floats) -> Floats:
+    def _least(self, low: Ints, high: Ints, slopes: Floats, kappas: Floats) -> Floats:
         found, firm = np.zeros(len(low)), kappas + self._soft
         first, last = np.floor(np.log(firm / self._soft) / self._rate)
         start, end = (slopes[0] / firm).min(axis=0), (slopes[1] / firm).max(axis=0)
@@ -137,36 +109,34 @@ class Table:
         if not len(at):
             return found
         with self._lock:
-            corners = self._corners(self._numbered(low, high)[who[at]], row[at], place)
+            cells = self._cells(self._numbered(low, high)[who[at]], row[at], place)
         begin = np.flatnonzero(np.diff(who[at], prepend=-1))
-        found[who[at][begin]] = np.minimum.reduceat(corners.min(axis=1), begin)
+        found[who[at][begin]] = np.minimum.reduceat(cells, begin)
         return found
 
     def _cells_to_a_unit(self, row: Floats) -> Floats:
         """(r,) along y: as many in all rows where f is less than twice as much."""
         octave = np.floor(row * self._rate / math.log(2.0) + TINY)
-        found: Floats = np.sqrt(self._soft * 2.0 ** (octave + 0.5)) / self._along_y
+        found: Floats = np.sqrt(self._soft * 2.0 ** (octave + 0.5)) / ALONG_Y
         return found
 
     def _numbered(self, low: Ints, high: Ints) -> Ints:
         """(r,) numbers of boxes."""
         if len(self._keys) > MOST:
             self._empty()
-        least, mine = np.unique(low, return_inverse=True)
-        most, theirs = np.unique(high, return_inverse=True)
-        # places in two lists: units may be too many for both ends to have room in one number
-        ends, which = np.unique(mine.reshape(-1) * len(most) + theirs.reshape(-1), return_inverse=True)
+        # two numbers in one: units may be too many for both ends to have room in one integer
+        ends, which = np.unique(low + 1j * high, return_inverse=True)
         if len(ends) >= BOXES:
             raise InvalidInput(f"{len(ends):,} different boxes are too many for a table; take a coarser step")
         if len(self._boxes) + len(ends) >= BOXES:
             self._empty()
-        names = [(int(least[each // len(most)]), int(most[each % len(most)])) for each in ends.tolist()]
+        names = [(int(each.real), int(each.imag)) for each in ends]
         numbers = [self._boxes.setdefault(name, len(self._boxes)) for name in names]
         found: Ints = np.array(numbers, dtype=np.int64)[which.reshape(-1)]
         return found
 
-    def _corners(self, boxes: Ints, row: Floats, place: Floats) -> Floats:
-        """(r, 4) of cells; those that are new are worked out."""
+    def _cells(self, boxes: Ints, row: Floats, place: Floats) -> Floats:
+        """(r,) bounds of cells; those that are new are worked out."""
         keys = (boxes * ROWS + row.astype(np.int64)) * (2 * PLACES) + place.astype(np.int64) + PLACES
         at = np.searchsorted(self._keys, keys)
         fresh = np.unique(keys[self._keys[at] != keys])
@@ -180,7 +150,7 @@ class Table:
         return self._values[at]
 
     def _worked_out(self, keys: Ints) -> Floats:
-        """(c, 4) of the corners of cells, each times c."""
+        """(c,) bounds of cells, by what the bells at their corners leave."""
         place, rest = keys % (2 * PLACES) - PLACES, keys // (2 * PLACES)
         row, box = rest % ROWS, rest // ROWS
         to_a_unit = self._cells_to_a_unit(row.astype(np.float64))
@@ -196,7 +166,7 @@ class Table:
         _, once, which = np.unique(names, axis=1, return_index=True, return_inverse=True)
         left = (np.floor(self._left(rows[once]) / self._finest) * self._finest)[which.reshape(4, -1)]
         shares = self._shares(rows.reshape(4, len(keys), -1), slopes, kappas)
-        found: Floats = (np.maximum(left - self._off, 0.0) * shares).T
+        found: Floats = np.maximum(left.min(axis=0) - self._off, 0.0) * shares
         return found
 
     def _shares(self, rows: Floats, slopes: Floats, kappas: Floats) -> Floats:

@@ -34,11 +34,6 @@ does better where it gets anywhere. What is left lies along sums that boxes have
 `RIDGE` holds it: in the audit of a server's log fits went on there for all 200 steps, from 1e-5 to 1e-6."""
 FIGURED = 30
 """Steps for the moments of an atom, of which each of Newton's steps needs all."""
-SMALL = 300
-"""Up to so many sums equations are dense; of more most pairs have no record in common, or it takes long."""
-DENSE, LARGE = 0.1, 3_000
-"""Of up to so many sums with this share of pairs that have records in common they are dense too: all sums
-about one person have."""
 NONE = 1e-200
 """A sum of less variance has none: what it is divided by would leave the floats' range."""
 SHORTEST = 1e-12
@@ -139,33 +134,6 @@ def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moment
     return moments
 
 
-class _Dual:
-    """What λ minimises: Σ_records log Σ_u exp(θ u) − λ · b."""
-
-    def __init__(
-        self, matrix: scipy.sparse.csr_array, sizes: Floats, sums: Ints, moments: Callable[[Floats], Moments]
-    ) -> None:
-        self._columns, self._sizes, self._sums, self._moments = matrix.T.tocsr(), sizes, sums, moments
-
-    def at(self, point: Floats) -> tuple[Floats, Moments, float]:
-        """λ itself, moments of one record of each atom, and the value."""
-        now = self._moments(self._columns @ point)
-        return point, now, float(self._sizes @ now.logs - point @ self._sums)
-
-    def along(
-        self, point: Floats, value: float, step: Floats, decrement: float
-    ) -> tuple[Floats, Moments, float] | None:
-        """The same at λ less a step, or so much of it that the value falls; None where it does not."""
-        length = 1.0
-        while length > SHORTEST:
-            tried = self.at(point - length * step)
-            # near the end differences of the values are rounding, and only the gradient tells
-            if tried[2] <= value - 0.1 * length * decrement or decrement < 1e-9 * max(1.0, abs(value)):
-                return tried
-            length /= 2
-        return None
-
-
 def fitted(
     matrix: scipy.sparse.csr_array,
     sizes: Ints,
@@ -177,64 +145,56 @@ def fitted(
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
-    Args:
-        matrix: (k, p) coefficients.
-        sizes: (p,) records in each atom.
-        sums: (k,) right-hand sides.
-        moments: Of one record of each atom, by θ (p,).
-        start: (k,) where to begin: the λ of like sums, if they are known. By default 0.
-        allowance: What may be spent; nothing more is tried beyond it.
-        close: How many standard deviations off is near enough.
+    Coefficients are (k, p), sizes are records in each atom, and moments of one of them, by θ (p,). It begins
+    at the λ of like sums, or at 0, and ends where so many standard deviations are near enough.
 
     Raises:
         OutOfTime: more than may be spent.
     """
     if not matrix.shape[0]:
         return np.zeros(0), 0.0
-    m, by_atom = sizes.astype(np.float64), matrix.tocsc()
-    dual, decrement = _Dual(matrix, m, sums, moments), math.inf
-    here = dual.at(np.zeros(matrix.shape[0]) if start is None else start)
+    m, by_atom, columns = sizes.astype(np.float64), matrix.tocsc(), matrix.T.tocsr()
+
+    def at(point: Floats) -> tuple[Floats, Moments, float]:
+        """λ itself, moments of one record of each atom, and Σ_records log Σ_u exp(θ u) − λ · b."""
+        now = moments(columns @ point)
+        return point, now, float(m @ now.logs - point @ sums)
+
+    (point, now, value), decrement = at(np.zeros(matrix.shape[0]) if start is None else start), math.inf
     for _ in range(STEPS):
-        point, now, value = here
         if not allowance.spend(matrix.nnz + FIGURED * len(m)):
             raise OutOfTime("the model of greatest entropy was not found in time")
         off, before = matrix @ (m * now.means) - sums, decrement
-        step = _solved(matrix, by_atom, m * now.variances, off)
+        step = _solved(by_atom, m * now.variances, off)
         decrement = float(off @ step)
         crawls = decrement <= CRAWLS**2 and before / 2 < decrement <= before
         if not np.isfinite(decrement) or decrement <= close**2 or crawls:
             break
-        if (further := dual.along(point, value, step, decrement)) is None:
+        # near the end differences of the values are rounding, and only the gradient tells
+        near, tried = decrement < 1e-9 * max(1.0, abs(value)), at(point - step)
+        length = 1.0
+        while not (near or tried[2] <= value - 0.1 * length * decrement) and length > SHORTEST:
+            length /= 2
+            tried = at(point - length * step)
+        if length <= SHORTEST:
             break
-        here = further
-    return here[0], math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
+        point, now, value = tried
+    return point, math.sqrt(max(decrement, 0.0)) if np.isfinite(decrement) else math.inf
 
 
-def _solved(
-    matrix: scipy.sparse.csr_array, by_atom: scipy.sparse.csc_array, weights: Floats, right: Floats
-) -> Floats:
+def _solved(by_atom: scipy.sparse.csc_array, weights: Floats, right: Floats) -> Floats:
     """The solution of A diag(weights) Aᵀ x = right, where it is singular nearly.
 
     Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
     are over a million records.
     """
-    count = matrix.shape[0]
-    dense: Floats | None = gram(by_atom, weights) if count <= SMALL else None
-    if dense is None:
-        hessian = ((matrix * weights) @ matrix.T).tocsc()
-        if hessian.nnz > DENSE * count**2 and count <= LARGE:
-            dense = hessian.toarray()
-    diagonal = hessian.diagonal() if dense is None else dense.diagonal()
+    hessian = gram(by_atom, weights)
+    diagonal = hessian.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > NONE, diagonal, 1.0))
-    if dense is None:
-        turned = scipy.sparse.diags_array(scale)
-        equations = (turned @ hessian @ turned + RIDGE * scipy.sparse.eye_array(count)).tocsc()
-        found: Floats = scale * scipy.sparse.linalg.splu(equations).solve(scale * right)
-        return found
-    scaled = dense * scale * scale[:, None]
-    scaled.flat[:: count + 1] += RIDGE
+    hessian *= scale * scale[:, None]
+    hessian.flat[:: len(scale) + 1] += RIDGE
     with alone():
-        step: Floats = scale * np.linalg.solve(scaled, scale * right)
+        step: Floats = scale * np.linalg.solve(hessian, scale * right)
     return step
 
 

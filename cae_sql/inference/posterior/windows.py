@@ -14,12 +14,7 @@ import numpy as np
 from cae_sql.domain import Domain, exact, grid_values
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Grid
-from cae_sql.inference.posterior.tilt import (
-    Moments,
-    log_geometric,
-    of_boxes,
-    of_windows,
-)
+from cae_sql.inference.posterior.tilt import Moments, log_geometric, of_boxes, of_windows
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.tables.priors import Prior
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior import likely as likely_module
-from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.likely import Asked
 from cae_sql.inference.system import AnsweredSystem
 from tests.cae_sql.inference.posterior.oracles import likely, variation
@@ -54,23 +53,6 @@ def test_of_hypothetical_sums_it_is_what_is_worked_out_anew(seed: int, count: in
     leverage, off = compared(system, queries, [int(q.of(true)) + away for q in queries])
     assert leverage < 0.01
     assert off < 0.01
-
-
-def test_near_the_expected_answers_no_factor_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    system, true = grouped(1)
-    query = system.query("sum", np.arange(60))
-    question = Asked(likely(system), [query])
-    question.given([int(query.of(true))])
-    likely(system).fit  # noqa: B018 -- the past is fitted once
-
-    def never(*_: object) -> Fit:
-        raise AssertionError("worked out anew")
-
-    monkeypatch.setattr(Fit, "of", never)
-    for value in range(-6, 7):
-        found = question.given([int(query.of(true)) + value])
-        seen = found.fit.observed
-        assert seen.matrix @ (seen.sizes * found.fit.means) == pytest.approx(seen.sums, abs=1e-2)
 
 
 def test_a_far_answer_is_worked_out_anew() -> None:
@@ -139,25 +121,6 @@ def test_of_several_ends_asked_together_it_is_what_is_worked_out_anew(seed: int,
     leverage, off = compared(system, queries, values)
     assert leverage < 0.01
     assert off < 0.03  # of eight people variances may have changed by up to `fit.CHANGED`
-
-
-def test_no_factor_is_made_anew_for_ends_of_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    system, true = grouped(7)
-    plain = system.query("sum", np.flatnonzero(np.random.default_rng(7).random(400) < 0.5))
-    middle, past = int(plain.of(true)), likely(system)
-    past.fit  # noqa: B018 -- the past is fitted once
-
-    def never(*_: object) -> Fit:
-        raise AssertionError("worked out anew")
-
-    monkeypatch.setattr(Fit, "of", never)
-    for away in (30, 60, 90):
-        low, high = middle - away, middle + away
-        for end, value in ((system.at_most(plain, low), low), (system.at_least(plain, high), high)):
-            assert end is not None
-            found = Asked(past, [end]).given([value])
-            seen = found.fit.observed
-            assert seen.matrix @ (seen.sizes * found.fit.means) == pytest.approx(seen.sums, abs=1e-2)
 
 
 def test_a_range_of_a_sum_that_was_told_is_one_row_with_it() -> None:

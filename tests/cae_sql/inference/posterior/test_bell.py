@@ -249,6 +249,16 @@ def test_a_fine_grid_in_windows_is_what_its_units_add_up_to(
     assert found == pytest.approx(by_hand(width, units, theta, middle, kappa, (low, high)), abs=2e-3)
 
 
+@pytest.mark.parametrize("kappa", [0.3, 2.0, 11.0, 500.0])
+@pytest.mark.parametrize("middle", [3_599.3, 3_599.5, 3_599.8, 3_600.4])
+def test_a_narrow_bell_at_the_edge_of_a_window_is_the_sum_of_its_units(kappa: float, middle: float) -> None:
+    """Integrated, a third of it was in the wrong window."""
+    units, width = 10_000, 400
+    windows, box = Windows(width, units // width, np.arange(units // width) * float(width)), (0, units - 1)
+    found = one_record(Tilt(windows), units, 0.0, middle, kappa)
+    assert found == pytest.approx(by_hand(width, units, 0.0, middle, kappa, box), abs=1e-9)
+
+
 def test_a_determined_value_is_the_grid_value_next_to_the_mean() -> None:
     windows = Windows(1, 25, np.arange(25.0))
     kappa = float(stiffness(np.array([1.0]), np.array([4.0]))[0])

@@ -8,12 +8,19 @@ from hypothesis import given as over
 from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
-from cae_sql.inference.posterior import pairs
+from cae_sql.inference.posterior import insiders
 from cae_sql.inference.posterior.baselines import BASELINES, Baseline, Baselines
-from cae_sql.inference.posterior.insiders import Given, Measure, both, given, narrowed, shared
+from cae_sql.inference.posterior.insiders import (
+    Given,
+    Measure,
+    both,
+    bounds_of,
+    given,
+    narrowed,
+    risks_with_insider,
+    shared,
+)
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.pairs import Pairs, bounds_of, risks_with_insider
-from cae_sql.inference.posterior.tabulated import COARSE, FINE
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import dense, likely, risk, star, variation
@@ -69,7 +76,7 @@ def test_pairs_are_gone_through_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     measure = Measure(domain, Baselines(found.tilt, 24, domain, "members"))
     whole = risks_with_insider(found, values, measure, 0.3)
     assert whole.pairs > 3 * found.fit.observed.people
-    monkeypatch.setattr(pairs, "PAIRS", 3 * found.fit.observed.people)
+    monkeypatch.setattr(insiders, "PAIRS", 3 * found.fit.observed.people)
     parts = risks_with_insider(found, values, measure, 0.3)
     assert parts.pairs == whole.pairs
     assert parts.risk == pytest.approx(whole.risk, abs=1e-6)
@@ -119,30 +126,6 @@ def test_what_is_said_is_a_bound_that_is_enough_or_what_some_pair_comes_to(
         beyond = worst > limit
         assert (worst[beyond] <= every[beyond] + 1e-9).all()
         assert (every[~beyond] <= np.minimum(worst[~beyond], limit) + 1e-9).all()
-
-
-@pytest.mark.slow
-@over(st.integers(0, 10**9))
-def test_what_a_pair_tells_is_within_the_ranges_of_its_levels(seed: int) -> None:
-    fit = falling(seed).fit
-    seen, people = fit.observed, np.arange(fit.observed.people)
-    ends = np.tile([0.0, 24.0], (len(seen.sizes), 1))
-    every = Pairs.of(fit, people, ends)
-    levels, marks = every.levels()
-    for who, level in np.argwhere(marks)[:: max(1, int(marks.sum()) // 60)]:
-        by, value = np.nonzero(levels[:, who] == level)
-        assert len(by)
-        gains, shifts = every.ranges(np.array([who]), np.array([level]))
-        told = every.given(who, fit.leverage[who], by, value)
-        some = (by < len(people)) & ((by != who) | (seen.sizes[who] > 1))
-        exact = given(fit, int(who), by[some], ends[by[some], value[some]])
-        assert told.leverage[some] == pytest.approx(exact.leverage, abs=1e-9)
-        assert told.shift[some] == pytest.approx(exact.shift, abs=1e-6)
-        assert (told.leverage[~some] == fit.leverage[who]).all()
-        assert (told.shift[~some] == 0).all()
-        gain = told.leverage - fit.leverage[who]
-        assert ((gains[0] - 1e-9 <= gain) & (gain <= gains[1] + 1e-9)).all()
-        assert ((shifts[0] - 1e-6 <= told.shift) & (told.shift <= shifts[1] + 1e-6)).all()
 
 
 @over(st.integers(0, 10**9), st.sampled_from(BASELINES))
@@ -262,8 +245,7 @@ def test_one_of_great_leverage_does_not_spoil_the_bound_for_everybody() -> None:
             return super().left(rows)
 
     baselines = Baselines(found.tilt, found.top, domain, "members")
-    for steps in (FINE, COARSE):  # what their cells measure is not counted
-        Measure(domain, baselines).table(steps)
+    Measure(domain, baselines).table()  # what its cells measure is not counted
     judged = risks_with_insider(found, values, Counting(domain, baselines), 0.4)
     assert sum(measured) < 10 * len(values)
     assert judged.risk[found.known.atoms.labels[0]] > 0.3

@@ -1,4 +1,4 @@
-"""Leverage: what it adds up to, whom it determines, and rows added to a kept factor."""
+"""Leverage: what it adds up to, and whom it determines."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_all_records_leverage_and_slacks_adds_up_to_the_sums(seed: int) -> None:
     fit = likely(listed(seed).system).fit
     moving = fit.variances > 1e-9
     # beside attained extremes sums vary less than the people in them, and leverage only grows
-    if moving.all() and fit.worked_out is None:
+    if moving.all() and fit.ends is None:
         total = float(fit.observed.sizes @ fit.leverage)
         assert total == pytest.approx(len(fit.observed.sums), abs=1e-6)
 
@@ -67,35 +67,6 @@ def test_of_sums_that_differ_by_what_cannot_move_leverage_is_that_of_one_of_them
     variances = np.append([1.7, 0.3, 11.1, 1e-83, 0.0], np.zeros(nobody))
     found = Factor.of(matrix, variances).leverages(matrix, variances)
     assert found[:3] == pytest.approx(variances[:3] / 13.1, rel=1e-9)
-
-
-@given(st.integers(0, 10**9))
-def test_rows_added_to_a_kept_factor_give_what_a_new_factor_gives(seed: int) -> None:
-    rows, variances = random_rows(seed)
-    cut = max(1, len(rows) // 2)
-    old, new = (scipy.sparse.csc_array(part.astype(float)) for part in (rows[:cut], rows[cut:]))
-    if not new.shape[0]:
-        return
-    whole = scipy.sparse.csc_array(rows.astype(float))
-    weighed = new * variances
-    border = Factor.of(old, variances).bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
-    anew = Factor.of(whole, variances)
-    past = Factor.of(old, variances).leverages(old, variances)
-    wanted = anew.leverages(whole, variances)
-    image = border.root[cut:] @ rows
-    assert past + variances * (image**2).sum(axis=0) == pytest.approx(wanted, abs=1e-8)
-    assert border.inverse == pytest.approx(anew.inverse, rel=1e-6, abs=1e-9)
-    right = np.arange(1.0, len(rows) + 1)
-    assert border.solve(right) == pytest.approx(anew.solve(right), rel=1e-6)
-
-
-def test_a_row_that_follows_from_others_adds_nothing() -> None:
-    old = scipy.sparse.csc_array(np.array([[1.0, 1, 0, 0], [0, 0, 1, 1]]))
-    new = scipy.sparse.csc_array(np.ones((1, 4)))
-    variances = np.array([1.0, 2, 3, 4])
-    weighed = new * variances
-    border = Factor.of(old, variances).bordered((old @ weighed.T).toarray(), (new @ weighed.T).toarray())
-    assert not border.root[2:].any()
 
 
 def test_who_is_alone_in_a_difference_has_leverage_1_and_one_value() -> None:

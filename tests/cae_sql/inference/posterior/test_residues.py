@@ -184,8 +184,8 @@ def test_a_small_group_with_even_weights_is_no_residue(uncounted: None) -> None:
 
 def test_nothing_of_answers_is_in_a_search() -> None:
     found = [likely(told(np.full(301, value), all_but_one(3, 100), 1)) for value in (0, 1)]
-    sums = [residues.Sums.of(each.fit.observed, np.ones(4)) for each in found]
-    assert residues.search(sums[0]) is residues.search(sums[1])
+    one, other = (residues.Search.of(each.fit.observed, np.ones(4)) for each in found)
+    assert residues.kept(one) is residues.kept(other)
 
 
 def test_wide_ends_of_one_sum_share_a_search_and_hide_no_residue_of_others(uncounted: None) -> None:
@@ -201,7 +201,7 @@ def test_wide_ends_of_one_sum_share_a_search_and_hide_no_residue_of_others(uncou
         found = likely(system)
         assert found.fit.observed.high[-1] >= WIDE
         assert marked(found, 2_601) == [0]
-        searches.append(residues.search.cache_info().misses)
+        searches.append(residues.kept.cache_info().misses)
     assert searches[0] == searches[1]
 
 
@@ -209,7 +209,7 @@ def test_where_sums_cannot_be_brought_into_form_nothing_is_shown(
     uncounted: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(residues, "MOST_ROUNDS", 0)
-    residues.search.cache_clear()
+    residues.kept.cache_clear()
     true = np.random.default_rng(2).integers(0, 2, 601)
     found = likely(told(true, all_but_one(3, 200), 1))
     assert not found.reliable[found.known.protected].any()
