@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from auditor.history.differences import Differences
 from auditor.history.findings import Certificate, Term
 from auditor.history.parties import PartyColumn, Source, query_of
-from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.intervals.irreducible import Claims, End, Proved
 from cae_sql.inference.lookback.first_time import NEAR, nearest
-from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, state_by_reals, state_of
+from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, state_between
 
 FEW = 400
 """Answers up to which a certificate is looked for among all that were known at the time."""
@@ -180,9 +180,6 @@ class Prover:
                 return found
         return None
 
-    def _state(self, values: Ints) -> int:
-        return state_of(values, self._standing.standard)
-
     def _digits(self, numbers: Sequence[int]) -> bool:
         return any(self._part.sources[number].fact.digits for number in numbers)
 
@@ -219,7 +216,7 @@ class Prover:
         if self._digits(numbers):
             return None
         ends = claims.interval(numbers, record)
-        if state_by_reals(*ends, self._state) < state:
+        if state_between(*ends, self._standing.standard) < state:
             return None
         used = claims.support(numbers, record)
         return claims.by_reals(used, record, *ends) or claims.by_reals(numbers, record, *ends)

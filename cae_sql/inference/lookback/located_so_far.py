@@ -10,7 +10,7 @@ Source: `mathematics.md`, 2 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -46,14 +46,15 @@ def state_of(values: Ints, standard: Standard) -> int:
     return KEEPS if standard.accepts is not None and standard.accepts(values) else APPROXIMATE
 
 
-def state_by_reals(least: Exact, most: Exact, state_of: Callable[[Ints], int]) -> int:
-    """What an interval over the reals means; one value only where both ends are that value.
+def state_between(least: Exact, most: Exact, standard: Standard, by_reals: bool = True) -> int:
+    """What an interval means; by reals one value remains only where both ends are that value.
 
     Where the ends leave one value because no other lies on the grid, the grid has a part in it: by reals
     alone the record is located approximately.
     """
-    state = state_of(np.arange(ceil(least), floor(most) + 1))
-    return state if least == most else min(state, APPROXIMATE)
+    low, high = ceil(least), floor(most)
+    state = KEEPS if high - low >= standard.need else state_of(np.arange(low, high + 1), standard)
+    return min(state, APPROXIMATE) if by_reals and least != most else state
 
 
 class LocatedSoFar:
@@ -255,7 +256,7 @@ class LocatedSoFar:
         self.high[records] = np.minimum(self.high[records], self.most[records])
         for record in records[self.most[records] - self.least[records] < self.standard.need].tolist():
             self.support[record] = self.support.get(record, set()) | answers
-            state = state_of(np.arange(self.least[record], self.most[record] + 1), self.standard)
+            state = state_between(self.least[record], self.most[record], self.standard, False)
             self._rise(record, state, len(self.answers))
 
     def _note_settled(self) -> None:
