@@ -38,7 +38,7 @@ def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
             continue
         if runs.allowance.over or runs.effort.left <= 0:
             return False
-        if not search(runs, atom, accepts):
+        if not search(runs, atom, accepts) and not runs.thorough:
             return False
     return not len(runs.short)
 
@@ -125,7 +125,7 @@ class Record:
             raise OutOfTime("nothing may be spent")
         found = program.quick_world(self.label, value, value, runs.allowance)
         if found is None:
-            few = runs.effort.left <= SPARE < len(runs.short)
+            few = runs.effort.left <= SPARE < len(runs.short) and not runs.thorough
             if few or not runs.effort.spend():
                 raise OutOfTime("too few integer programs are left")
             found = program.world_with(self.label, value, value, runs.allowance)
@@ -158,8 +158,8 @@ class _Values:
         runs, atom = self.runs, self.atom
         while runs.lacks(atom):
             self._see_run()
-            width = runs.need
-            if _longest(self.possible) < width:
+            width = min(runs.need, _longest(self.possible))
+            if width < runs.need and not runs.thorough:
                 return False
             first = self._window(width)
             missing = first + np.flatnonzero(~self.seen[first : first + width + 1])

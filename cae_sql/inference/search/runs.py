@@ -41,6 +41,8 @@ class Runs:
     """What may be spent; nothing more is tried beyond it."""
     effort: Effort = field(default_factory=Effort)
     """Integer programs and moves allowed."""
+    thorough: bool = False
+    """Whether to go on with the other atoms once one is known to stay too short."""
     lent: Moves | None = None
     """Short moves, where they are known."""
     low: Ints = field(init=False)
