@@ -1,4 +1,4 @@
-"""Irreducible certificates: smallest sets of answers that leave a record's value, in units, no more than some.
+"""Irreducible certificates: few answers that leave a record no values but some, none of which can be spared.
 
 By reals a claim is proved by two sums of answers, one for each end, whose multipliers anybody adds up (weak
 duality). By integers it is proved by there being no table on the grid that agrees with the answers and has
