@@ -162,7 +162,7 @@ class Prover:
             elif made.kind == "reals":
                 fewer = claims.by_reals(made.numbers, made.record, lower.bound, upper.bound)
             else:
-                rounded = claims.on_the_grid(made.numbers, made.record, made.low)
+                rounded = claims.by_reals(made.numbers, made.record, made.low, made.low, rounded=True)
                 fewer = None if rounded is None else claims.without_spare(rounded)
         return replace(made, irreducible=False) if fewer is None else fewer
 
@@ -230,7 +230,8 @@ class Prover:
         if not ceil(least) == floor(most) == value:
             return None
         used = claims.support(numbers, record)
-        found = claims.on_the_grid(used, record, value) or claims.on_the_grid(numbers, record, value)
+        tried = (claims.by_reals(some, record, value, value, rounded=True) for some in (used, numbers))
+        found = next(filter(None, tried), None)
         return None if found is None else claims.without_spare(found)
 
     def _by_integers(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:

@@ -42,8 +42,6 @@ Exact = int | Fraction
 """Most bounds are whole, and whole numbers are quicker."""
 Progress = Callable[[int, int], None]
 """Called with (done, of)."""
-Watch = Callable[[Ints, Floats], None]
-"""Called with atoms and a total for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ class Solved:
     sums: Ints
     """(k,) of the independent sums as asked."""
     programs: dict[int, ByPrograms] = field(default_factory=dict, repr=False)
-    """Those of components by their first atom, kept for who asks about some records, then others."""
+    """That of a component of most atoms, by the first: for who asks about some records, then others."""
 
 
 def intervals(
@@ -84,7 +82,9 @@ def intervals(
 
         atoms = np.sort(part)
         if wanted[atoms].any():
-            programs = system.programs.setdefault(int(atoms[0]), ByPrograms(system, atoms))
+            programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
+            if 2 * len(atoms) > known.count:
+                system.programs[int(atoms[0])] = programs
             if len(programs.rows) or programs.extremes:
                 programs.fill(wanted, low, high, told)
         done += len(atoms)
@@ -100,12 +100,10 @@ class ByPrograms:
         """Take the component that consists of these c atoms (ascending)."""
         self.system, self.atoms, self.known = system, atoms, system.known
         whole = len(atoms) == self.known.count
-        self._part = self.known.matrix if whole else self.known.matrix[:, atoms]
-        self.rows = np.flatnonzero(self._part.any(axis=1))
+        self.rows = np.flatnonzero((self.known.matrix if whole else self.known.matrix[:, atoms]).any(axis=1))
         self.least = np.full(len(atoms), np.inf)
         self.most = np.full(len(atoms), -np.inf)
         self.extremes = [e for e in self.known.extremes if np.isin(e.atoms[0], atoms)]
-        self.watch: Watch | None = None
         self.proofs: dict[tuple[int, int], Multipliers] = {}
         """By column and sign, what proved a bound."""
 
@@ -127,7 +125,8 @@ class ByPrograms:
     @cached_property
     def interior_points(self) -> list[InteriorPoint]:
         """Points inside to start from; none where a component has none."""
-        matrix, sums = sparse_columns(self._part[self.rows]), self.system.sums[self.rows].astype(np.float64)
+        matrix = sparse_columns(self.known.matrix[np.ix_(self.rows, self.atoms)])
+        sums = self.system.sums[self.rows].astype(np.float64)
         return list(interior_points(self.known, self.atoms, matrix, sums, self.boxes))
 
     @cached_property
@@ -240,8 +239,6 @@ class ByPrograms:
             found = outcome.solution[: len(self.atoms)]
             np.minimum(self.least, found, out=self.least)
             np.maximum(self.most, found, out=self.most)
-            if self.watch is not None:
-                self.watch(self.atoms, found)
 
     def attained(self, solution: Floats) -> bool:
         """Whether, at these totals, every extreme over the component can be attained."""
@@ -265,9 +262,9 @@ class OneByOne:
     The answers are known to agree with a table.
     """
 
-    def __init__(self, system: Solved, watch: Watch | None = None) -> None:
-        """Nothing is asked yet; `watch` is told of every solution on the way."""
-        self.system, self.watch = system, watch
+    def __init__(self, system: Solved) -> None:
+        """Nothing is asked yet."""
+        self.system = system
         self._programs: dict[int, ByPrograms] = {}
 
     def around(self, atom: int) -> tuple[ByPrograms, int]:
@@ -276,7 +273,7 @@ class OneByOne:
         component = int(known.components[atom])
         if component not in self._programs:
             programs = ByPrograms(self.system, np.flatnonzero(known.components == component))
-            programs.interior_points, programs.watch = [], self.watch
+            programs.interior_points = []
             self._programs[component] = programs
         found = self._programs[component]
         return found, int(np.searchsorted(found.atoms, atom))

@@ -157,36 +157,17 @@ class Claims:
         known, sums = framed.stated(numbers)
         return Solved(replace(known, extremes=()), sums), framed.atom
 
-    def by_reals(self, numbers: Sequence[int], record: int, low: Exact, high: Exact) -> Proved | None:
+    def by_reals(
+        self, numbers: Sequence[int], record: int, low: Exact, high: Exact, rounded: bool = False
+    ) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
 
-        One value is proved by reals only where both bounds are that value. To leave it as the only one on the
-        grid is a proof by integers, and `on_the_grid`.
+        One value is proved by reals only where both bounds are that value. Where they are only between the
+        grid values beside it (`rounded`), that is a proof by integers.
         """
-        return self._by_sums(numbers, record, low, high, exact=low == high)
 
-    def on_the_grid(self, numbers: Sequence[int], record: int, value: int) -> Proved | None:
-        """A certificate that no other grid value lies between two sums; None where answers have none."""
-        return self._by_sums(numbers, record, value, value, exact=False)
-
-    def by_equation(
-        self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
-    ) -> Proved | None:
-        """A certificate from terms (sum's number, weight) known to add up to the record's value.
-
-        None where one might be spared, as far as is seen near to the true table.
-        """
-        numbers = sorted(number for number, _ in terms)
-        if not self._framed(numbers, record).each_moves(truth, numbers):
-            return None
-        end = End(tuple(sorted(terms)), Fraction(value))
-        return Proved(record, value, value, tuple(numbers), "reals", end, end)
-
-    def _by_sums(
-        self, numbers: Sequence[int], record: int, low: Exact, high: Exact, exact: bool
-    ) -> Proved | None:
         def within(least: Exact, most: Exact) -> bool:
-            if exact:
+            if low == high and not rounded:
                 return low <= least and most <= high
             return ceil(low) <= ceil(least) and floor(most) <= floor(high)
 
@@ -202,6 +183,19 @@ class Claims:
         least, most = ceil(lower.bound), floor(upper.bound)
         kind: Kind = "reals" if lower.bound == upper.bound or least < most else "integers"
         return Proved(record, least, most, tuple(kept), kind, lower, upper, whole)
+
+    def by_equation(
+        self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
+    ) -> Proved | None:
+        """A certificate from terms (sum's number, weight) known to add up to the record's value.
+
+        None where one might be spared, as far as is seen near to the true table.
+        """
+        numbers = sorted(number for number, _ in terms)
+        if not self._framed(numbers, record).each_moves(truth, numbers):
+            return None
+        end = End(tuple(sorted(terms)), Fraction(value))
+        return Proved(record, value, value, tuple(numbers), "reals", end, end)
 
     def support(self, numbers: Sequence[int], record: int) -> list[int]:
         """Answers that suffice for both ends by reals: those with a multiplier, and extremes near them."""
@@ -250,7 +244,7 @@ class Claims:
         return Proved(record, min(allowed), max(allowed), tuple(kept), "integers", irreducible=whole)
 
     def without_spare(self, proved: Proved) -> Proved:
-        """As `on_the_grid` found it, with fewer answers where these leave no other table either.
+        """As `by_reals` found it, rounded, with fewer answers where these leave no other table either.
 
         Dropping an answer may spoil the sums and yet leave no table. Where the work is used up it says so.
         """

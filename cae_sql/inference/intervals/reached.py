@@ -50,9 +50,9 @@ class InteriorPoint:
         """(c,) each: between what the totals lie as long as the records that attain extremes stay."""
         return self._with_pinned(self.low), self._with_pinned(self.high)
 
-    def _with_pinned(self, values: NDArray[np.number]) -> Floats:
-        loose: Floats = self.interior.sizes * values
-        return loose + self.top * self.high + self.bottom * self.low
+    def _with_pinned(self, values: Floats | Ints) -> Floats:
+        found: Floats = self.interior.sizes * values + self.top * self.high + self.bottom * self.low
+        return found
 
     def reaches(self, columns: Ints) -> NDArray[np.bool_]:
         """(2, some) whether a record of these columns gets to the least, and to the greatest of its box."""

@@ -103,8 +103,6 @@ class LocatedSoFar:
         """Answers that bear on an end of an interval, by record."""
         self.next_look = 0
         """From how many on a large system is looked at again."""
-        self.worlds: NDArray[np.int64] = np.zeros((0, size), dtype=np.int64)
-        """(w, n) tables that agree with all answers, kept because they show who keeps the standard."""
         self.changes = 0
         """Counts changes of what is known of records."""
 
@@ -124,7 +122,7 @@ class LocatedSoFar:
         twin.__dict__.update(self.__dict__)
         twin.answers, twin.row_answers = list(self.answers), list(self.row_answers)
         twin.alone, twin.support = dict(self.alone), dict(self.support)
-        for name in (*_ENDS, "fixed", "worlds"):
+        for name in (*_ENDS, "fixed"):
             setattr(twin, name, getattr(self, name).copy())
         twin._stated = self._stated.copy()
         return twin
@@ -172,10 +170,7 @@ class LocatedSoFar:
         single = [place for place in new if len(queries[place].members) == 1]
         kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
         taken = set(kept)
-        kept += self._take(queries, values, [place for place in new if place not in taken])
-        for place in kept if len(self.worlds) else ():
-            self.worlds = self.worlds[queries[place].of(self.worlds) == values[place]]
-        return kept
+        return kept + self._take(queries, values, [place for place in new if place not in taken])
 
     def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
         fresh = self._over_others([queries[place] for place in new], [values[place] for place in new])

@@ -23,20 +23,17 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Coverage
 from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.basis import tableau_of
-from cae_sql.inference.facts.constraints import is_world
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
-from cae_sql.inference.intervals.presolve import from_single_sums
+from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_between, state_of
 from cae_sql.inference.search.records import search
 from cae_sql.inference.search.runs import Runs
-from cae_sql.inference.solver import Floats
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.pool import with_totals
-from cae_sql.inference.tables.programs import TOLERANCE, ComponentProgram
+from cae_sql.inference.tables.programs import ComponentProgram
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
 
@@ -55,20 +52,15 @@ NODES = 20_000
 """Search nodes of an integer program about another value; of others `MOST_NODES`."""
 ENOUGH_MOVES = 2_000_000
 """Moves tried in walks of a search."""
-WORLDS = 96
-"""Tables kept beside the true one."""
 
 
 class Look:
     """One look; what it finds goes into the standing, for the first record of each atom. Shapes: p atoms."""
 
     def __init__(self, so_far: LocatedSoFar, allowance: Allowance, closely: bool) -> None:
-        """Take a standing as it is.
+        """Take what is known; what is found out goes there.
 
-        Args:
-            so_far: What is known; what is found out goes there.
-            allowance: For integer programs and payments out of shared rooms.
-            closely: Whether programs are asked about those who are not shown to keep the standard.
+        The allowance is for integer programs and payments out of shared rooms; programs are asked `closely`.
         """
         self.so_far, self.known, self.allowance, self._closely = so_far, so_far.known, allowance, closely
         self.totals: Ints = self.known.totals(so_far.truth[None])[0]
@@ -155,36 +147,28 @@ class Look:
     # --- around other tables
 
     def _by_moves(self, runs: Runs) -> None:
-        """From the true table and those that were kept, by moves that no sum sees."""
-        waiting = self._waiting()
+        """From the true table by moves that no sum sees."""
         runs.accepted[:] = True
-        runs.accepted[waiting] = False
+        runs.accepted[self._waiting()] = False
         runs.absorb(self.totals)
-        for world in self.so_far.worlds[::-1] if len(waiting) else ():
-            runs.absorb(self.known.totals(world[None])[0])
         if len(runs.short):
             runs.by_moves()
         self._unite(runs.low, runs.high)
 
-    def _absorb(self, totals: Ints, keep: bool) -> None:
-        """Learn from a table (p,); to keep it is to begin with it next time."""
-        assert self.runs is not None
+    def _absorb(self, runs: Runs, totals: Ints) -> None:
+        """Learn from a table (p,)."""
         alone = self.known.sizes == 1
         self._unite(np.where(alone, totals, 0), np.where(alone, totals, -1))
-        self.runs.absorb(totals, keep)
-        self._unite(self.runs.low, self.runs.high)
-        world = with_totals(self.known, totals, self.so_far.truth, 0) if keep else None
-        if world is not None:
-            self.so_far.worlds = np.concatenate([self.so_far.worlds, world[None]])[-WORLDS:]
+        runs.absorb(totals)
+        self._unite(runs.low, runs.high)
 
     # --- by reals
 
     def _by_single_sums(self) -> None:
         known, so_far, first = self.known, self.so_far, self.first
-        low, high = from_single_sums(known, np.arange(known.count), np.arange(len(known.matrix)), self.sums)
-        rest = known.sizes - 1
-        least = np.maximum(so_far.least[first], low - rest * known.high)
-        most = np.minimum(so_far.most[first], high - rest * known.low)
+        ends = from_single_sums(known, np.arange(known.count), np.arange(len(known.matrix)), self.sums)
+        low, high = of_records(known, *ends)
+        least, most = np.maximum(so_far.least[first], low), np.minimum(so_far.most[first], high)
         narrower = (least > so_far.least[first]) | (most < so_far.most[first])
         so_far.least[first], so_far.most[first] = least, most
         for atom in np.flatnonzero(narrower & ~so_far.fixed[first]).tolist():
@@ -195,7 +179,7 @@ class Look:
         known = self.known
         left = int(WORK / max(1.0, float(known.matrix.size)) ** 1.5)
         for system in [replace(known, extremes=()), known][: 2 if known.extremes else 1]:
-            programs = OneByOne(Solved(system, self.sums), self._seen)
+            programs = OneByOne(Solved(system, self.sums))
             for atom in self._waiting().tolist():
                 left -= 1
                 if left < 0:
@@ -210,16 +194,6 @@ class Look:
                     order, firsts = known.members
                     for record in order[firsts[atom] : firsts[atom + 1]].tolist():
                         self.so_far.support[record] = set(used)
-
-    def _seen(self, atoms: Ints, found: Floats) -> None:
-        """A solution of a linear program: where it is whole it is a table."""
-        whole = np.rint(found)
-        if self.runs is None or np.abs(found - whole).max() > TOLERANCE:
-            return
-        totals = self.totals.copy()
-        totals[atoms] = whole.astype(np.int64)
-        if is_world(self.known, totals, self.sums):
-            self._absorb(totals, keep=False)
 
     def _note(self, atom: int, least: Exact, most: Exact, reals: bool = True) -> None:
         """An interval of a record that is proved, over the reals or by more than they say."""
@@ -241,10 +215,10 @@ class Look:
             component = int(known.components[atom])
             if component not in programs:
                 programs[component] = ComponentProgram.around(known, atom, self.totals)
-                self._all_at_once(programs[component])
+                self._all_at_once(runs, programs[component])
             if self._undecided(atom) and not self.allowance.over:
                 with suppress(OutOfTime):
-                    low, high = (self._end(programs[component], atom, sign) for sign in (1, -1))
+                    low, high = (self._end(runs, programs[component], atom, sign) for sign in (1, -1))
                     self._note(atom, low, high, reals=False)
                     if self._undecided(atom) and self.so_far.by_integers[self.first[atom]] == KEEPS:
                         self._values_between(runs, atom, low, high)
@@ -254,7 +228,7 @@ class Look:
         state = self.so_far.by_integers[self.first[atom]]
         return bool(state != EXACT and not (self._shown if state == KEEPS else self.another)[atom])
 
-    def _all_at_once(self, program: ComponentProgram) -> None:
+    def _all_at_once(self, runs: Runs, program: ComponentProgram) -> None:
         """Which records whose true value is an end of their box have it in every table: one program for all.
 
         The sum of how far they are from there is linear. Each table that it finds shows another value of
@@ -271,7 +245,7 @@ class Look:
                     return
                 world = program.world_with_another(atoms, self.allowance, NODES)
                 if world is not None:
-                    self._absorb(world, keep=True)
+                    self._absorb(runs, world)
                     continue
                 for atom in atoms:
                     value = int(self.totals[atom])
@@ -279,7 +253,7 @@ class Look:
                     program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
                 return
 
-    def _end(self, program: ComponentProgram, atom: int, sign: int) -> int:
+    def _end(self, runs: Runs, program: ComponentProgram, atom: int, sign: int) -> int:
         """Least (1) or greatest (-1) value of a record in tables on the grid.
 
         Raises:
@@ -288,7 +262,7 @@ class Look:
         if self.allowance.over:
             raise OutOfTime("no table was found with what may be spent")
         known, world = program.knowledge, program.extreme(atom, sign, self.allowance, NODES)
-        self._absorb(world, keep=True)
+        self._absorb(runs, world)
         low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
         total = int(world[atom])
         return max(low, total - rest * high) if sign > 0 else min(high, total - rest * low)
