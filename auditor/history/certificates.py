@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from auditor.history.differences import Differences
 from auditor.history.findings import Certificate, Term
 from auditor.history.parties import PartyColumn, Source, query_of
-from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.intervals.irreducible import Claims, End, Proved
 from cae_sql.inference.lookback.first_time import NEAR, nearest
-from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, state_by_reals, state_of
+from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, state_between
 
 FEW = 400
 """Answers up to which a certificate is looked for among all that were known at the time."""
@@ -162,7 +162,7 @@ class Prover:
             elif made.kind == "reals":
                 fewer = claims.by_reals(made.numbers, made.record, lower.bound, upper.bound)
             else:
-                rounded = claims.on_the_grid(made.numbers, made.record, made.low)
+                rounded = claims.by_reals(made.numbers, made.record, made.low, made.low, rounded=True)
                 fewer = None if rounded is None else claims.without_spare(rounded)
         return replace(made, irreducible=False) if fewer is None else fewer
 
@@ -179,9 +179,6 @@ class Prover:
             if found is not None:
                 return found
         return None
-
-    def _state(self, values: Ints) -> int:
-        return state_of(values, self._standing.standard)
 
     def _digits(self, numbers: Sequence[int]) -> bool:
         return any(self._part.sources[number].fact.digits for number in numbers)
@@ -219,7 +216,7 @@ class Prover:
         if self._digits(numbers):
             return None
         ends = claims.interval(numbers, record)
-        if state_by_reals(*ends, self._state) < state:
+        if state_between(*ends, self._standing.standard) < state:
             return None
         used = claims.support(numbers, record)
         return claims.by_reals(used, record, *ends) or claims.by_reals(numbers, record, *ends)
@@ -233,7 +230,8 @@ class Prover:
         if not ceil(least) == floor(most) == value:
             return None
         used = claims.support(numbers, record)
-        found = claims.on_the_grid(used, record, value) or claims.on_the_grid(numbers, record, value)
+        tried = (claims.by_reals(some, record, value, value, rounded=True) for some in (used, numbers))
+        found = next(filter(None, tried), None)
         return None if found is None else claims.without_spare(found)
 
     def _by_integers(self, numbers: Sequence[int], record: int, state: int) -> Proved | None:

@@ -35,11 +35,10 @@ from cae_sql.inference.intervals.bounds import (
     Progress,
     Solved,
     intervals,
-    of_records,
 )
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
 from cae_sql.inference.intervals.fixed_point import scale_of, solved
-from cae_sql.inference.intervals.presolve import from_single_sums
+from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.search.judging import judge
 from cae_sql.inference.search.records import grow
 from cae_sql.inference.search.runs import Runs
@@ -282,7 +281,7 @@ class AnsweredSystem:
                 raise InconsistentAnswers("no table on the grid agrees with all answers")
             return
         everything = np.arange(system.known.count)
-        if ByPrograms(system, everything).solve({}).status == "infeasible":
+        if not ByPrograms(system, everything).feasible():
             raise InconsistentAnswers("no table inside the domain agrees with all answers")
 
     # --- intervals
@@ -314,7 +313,7 @@ class AnsweredSystem:
         system = self._system()
         known, rows = system.known, np.arange(len(system.known.matrix))
         ends = from_single_sums(known, np.arange(known.count), rows, system.sums)
-        least, most = of_records(known, *ends)
+        least, most = (each.tolist() for each in of_records(known, *ends))
         labels = known.atoms.labels[: self.size]
         return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
 

@@ -179,15 +179,10 @@ def squared(draw: Generator) -> Call:
     return starts, rows, entries, draw.normal(size=(5, 5)), draw.permutation(8)[:6], np.zeros(6)
 
 
-def counted(draw: Generator) -> Call:
-    return signs(draw, 2, 4, 9).astype(np.int8), 0, 9, np.zeros(10, np.int64)
-
-
 def entered(draw: Generator) -> Call:
-    dense, first, last, found = counted(draw)
-    found[1:] = np.count_nonzero(dense, axis=0)
-    starts = np.cumsum(found)
-    return dense, first, last, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1])
+    dense = signs(draw, 2, 4, 9).astype(np.int8)
+    starts = np.cumsum(np.append(0, np.count_nonzero(dense, axis=0)))
+    return dense, 0, 9, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1])
 
 
 def settled(draw: Generator) -> Call:
@@ -244,7 +239,6 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     columns.strains: strained,
     interior.add_outer: outer,
     interior.add_squares: squared,
-    interior.count_entries: counted,
     interior.invert_factor: factored,
     interior.list_entries: entered,
     kept_moves._kept_by: kept_by,

@@ -1,12 +1,11 @@
 """Feasibility intervals: the least and greatest value of every record over all real-valued tables.
 
-Independent components are solved apart, in three steps, each for what the one before left open: single sums
-give exact outer bounds (`outer`), the analytic centre shows which of them are reached (`interior`), and
-linear programs decide the rest (`pricing` where columns are many). A program's objective value is not taken
+Independent components are solved apart, in three steps, each for the ends that the one before left open:
+single sums give exact outer bounds (`presolve`), points inside show which of them are reached (`reached`),
+and linear programs that start there decide the rest (`pricing`). A program's objective value is not taken
 from the solver: rational multipliers are read off its duals and the bound they prove is computed exactly
-(weak duality), so no interval is ever too narrow.
-Where an extreme must be attained and the linear optimum lets nobody attain it, a mixed integer program
-decides.
+(weak duality, `proof`), so no interval is ever too narrow. Where an extreme must be attained and the linear
+optimum lets nobody attain it, a mixed integer program decides.
 
 Source: `mathematics.md`, 2 (intervals); paper 000, Section 5 (query restriction).
 """
@@ -28,27 +27,21 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import Bounds as Bounds
 from cae_sql.inference.intervals.interior import sparse_columns
-from cae_sql.inference.intervals.presolve import from_single_sums
+from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.intervals.pricing import Priced
 from cae_sql.inference.intervals.proof import Multipliers, Proof, rational
-from cae_sql.inference.intervals.reached import InteriorPoint, Records, interior_points
+from cae_sql.inference.intervals.reached import InteriorPoint, interior_points
 from cae_sql.inference.solver import Floats, Outcome, Program
 
 TOLERANCE = 1e-7
 """Relative slack within which a solver's float counts as attaining an extreme."""
 REACHED, DIGITS = 1e-6, 1e-12
 """Slack within which a solver's float counts as reaching a bound: units, or this part of an atom's total."""
-FEW = 64
-"""Atoms up to which no point inside is looked for: the programs are quicker."""
-LARGE = 3_000
-"""Atoms beyond which programs are over few of them, the others priced."""
 
 Exact = int | Fraction
 """Most bounds are whole, and whole numbers are quicker."""
 Progress = Callable[[int, int], None]
 """Called with (done, of)."""
-Watch = Callable[[Ints, Floats], None]
-"""Called with atoms and a total for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +52,7 @@ class Solved:
     sums: Ints
     """(k,) of the independent sums as asked."""
     programs: dict[int, ByPrograms] = field(default_factory=dict, repr=False)
-    """Those of large components by their first atom, kept for who asks about some records, then others."""
+    """That of a component of most atoms, by the first: for who asks about some records, then others."""
 
 
 def intervals(
@@ -90,23 +83,13 @@ def intervals(
         atoms = np.sort(part)
         if wanted[atoms].any():
             programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
-            if len(atoms) > LARGE:
+            if 2 * len(atoms) > known.count:
                 system.programs[int(atoms[0])] = programs
             if len(programs.rows) or programs.extremes:
                 programs.fill(wanted, low, high, told)
         done += len(atoms)
         told(len(atoms))
-    return of_records(known, low, high)
-
-
-def of_records(known: Knowledge, low: NDArray[Any], high: NDArray[Any]) -> tuple[list[Exact], list[Exact]]:
-    """Ends of a record of each atom, (p,) each, where the atoms' totals are between two values.
-
-    m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l).
-    """
-    rest = known.sizes - 1
-    least = np.maximum(known.low, low - rest * known.high)
-    most = np.minimum(known.high, high - rest * known.low)
+    least, most = of_records(known, low, high)
     return least.tolist(), most.tolist()
 
 
@@ -114,15 +97,13 @@ class ByPrograms:
     """One component's totals by linear programs, mixed integer ones where somebody must attain an extreme."""
 
     def __init__(self, system: Solved, atoms: Ints) -> None:
-        """Take the component that consists of these atoms (ascending)."""
+        """Take the component that consists of these c atoms (ascending)."""
         self.system, self.atoms, self.known = system, atoms, system.known
-        self.whole = len(atoms) == self.known.count
-        part = self.known.matrix if self.whole else self.known.matrix[:, atoms]
-        self.rows = np.flatnonzero(part.any(axis=1))
+        whole = len(atoms) == self.known.count
+        self.rows = np.flatnonzero((self.known.matrix if whole else self.known.matrix[:, atoms]).any(axis=1))
         self.least = np.full(len(atoms), np.inf)
         self.most = np.full(len(atoms), -np.inf)
         self.extremes = [e for e in self.known.extremes if np.isin(e.atoms[0], atoms)]
-        self.watch: Watch | None = None
         self.proofs: dict[tuple[int, int], Multipliers] = {}
         """By column and sign, what proved a bound."""
 
@@ -137,35 +118,29 @@ class ByPrograms:
         return from_single_sums(self.known, self.atoms, self.rows, self.system.sums)
 
     @cached_property
-    def records(self) -> Records:
-        """What they say of single records."""
-        return Records.within(self.known, self.atoms, *self.outer)
+    def boxes(self) -> tuple[Ints, Ints]:
+        """(c,) each: what they say of one record."""
+        return of_records(self.known, *self.outer, self.atoms)
 
     @cached_property
     def interior_points(self) -> list[InteriorPoint]:
-        """Points inside to start from; none where the component is small or has none."""
-        if len(self.atoms) <= FEW:
-            return []
-        part = self.known.matrix if self.whole else self.known.matrix[:, self.atoms]
-        matrix = sparse_columns(part if len(self.rows) == len(part) else part[self.rows])
+        """Points inside to start from; none where a component has none."""
+        matrix = sparse_columns(self.known.matrix[np.ix_(self.rows, self.atoms)])
         sums = self.system.sums[self.rows].astype(np.float64)
-        return list(interior_points(self.known, self.atoms, matrix, sums, self.records))
+        return list(interior_points(self.known, self.atoms, matrix, sums, self.boxes))
 
     @cached_property
     def linear(self) -> Program | Priced:
         """The program without the condition that somebody attains the extremes."""
-        if len(self.atoms) > LARGE and self.interior_points:
-            sizes = self.known.sizes[self.atoms]
+        if self.interior_points:
+            sizes, first = self.known.sizes[self.atoms], self.interior_points[0]
             low, high = sizes * self.known.low[self.atoms], sizes * self.known.high[self.atoms]
-            first = self.interior_points[0]
             return Priced(first.interior.matrix, first.totals, low.astype(float), high.astype(float))
         return Program(*constraints(replace(self.known, extremes=()), self.atoms, self.system.sums))
 
     @cached_property
     def attaining(self) -> list[Priced]:
-        """Large programs in which some records are kept where they attain the extremes."""
-        if len(self.atoms) <= LARGE or not self.extremes:
-            return []
+        """The same with the records that attain extremes at a point inside kept where they are."""
         return [Priced(each.interior.matrix, each.totals, *each.box) for each in self.interior_points]
 
     @cached_property
@@ -176,6 +151,14 @@ class ByPrograms:
         matrix, row_low, row_high, lower, upper = constraints(self.known, self.atoms, self.system.sums)
         choices = np.arange(matrix.shape[1]) >= len(self.atoms)
         return Program(matrix, row_low, row_high, lower, upper, choices) if choices.any() else None
+
+    def feasible(self) -> bool:
+        """Whether a real-valued table agrees, as a program of all columns says it; extremes are attained."""
+        sums = self.system.sums
+        program = self.mixed or Program(*constraints(replace(self.known, extremes=()), self.atoms, sums))
+        outcome = program.minimise({}, first=True)
+        self._note(outcome)
+        return outcome.status != "infeasible"
 
     def fill(
         self,
@@ -194,8 +177,12 @@ class ByPrograms:
         """
         least[self.atoms], most[self.atoms] = self.outer
         asked = np.flatnonzero(wanted[self.atoms])
-        left = self._not_reached(asked)
-        if not self.interior_points and self.solve({}).status == "infeasible":
+        left = np.ones((2, len(asked)), dtype=np.bool_)
+        left[:, (self.boxes[0] == self.boxes[1])[asked]] = False
+        for point in self.interior_points:
+            some = np.flatnonzero(left.any(axis=0))
+            left[:, some] &= ~point.reaches(asked[some])
+        if not self.interior_points and not self.feasible():
             raise InconsistentAnswers("no table inside the domain agrees with the answers")
         still = np.flatnonzero(left.any(axis=0))
         for turn, place in enumerate(still.tolist()):
@@ -206,15 +193,6 @@ class ByPrograms:
                     value = self.extreme(column, (1, -1)[side])
                     (least, most)[side][self.atoms[column]] = int(value) if value == int(value) else value
 
-    def _not_reached(self, asked: Ints) -> NDArray[np.bool_]:
-        """(2, asked) which ends of these columns no interior point reaches; all where there is none."""
-        left = np.ones((2, len(asked)), dtype=np.bool_)
-        left[:, self.records.low[asked] == self.records.high[asked]] = False
-        for interior_point in self.interior_points:
-            some = np.flatnonzero(left.any(axis=0))
-            left[:, some] &= ~interior_point.reaches(asked[some])
-        return left
-
     def seen(self, column: int, side: int) -> bool:
         """Whether a solution has carried a record of the atom to where no sum lets it pass."""
         found = (self.least[column], -self.most[column])[side]
@@ -222,41 +200,33 @@ class ByPrograms:
 
     def _end(self, column: int, sign: int) -> float:
         """Total (times sign) from which a record of the atom is at the end of its box, with some slack."""
-        atom, rest = self.atoms[column], int(self.records.sizes[column]) - 1
-        if sign > 0:
-            end = int(self.records.low[column]) + rest * int(self.known.high[atom])
-        else:
-            end = -int(self.records.high[column]) - rest * int(self.known.low[atom])
+        atom = self.atoms[column]
+        ends = self.known.high[atom], self.known.low[atom]
+        own, others = (self.boxes[0], ends[0]) if sign > 0 else (self.boxes[1], ends[1])
+        end = sign * (int(own[column]) + int(self.known.sizes[atom] - 1) * int(others))
         return end + max(REACHED, DIGITS * abs(end))
 
     def extreme(self, column: int, sign: int) -> Exact:
         """Exact least (sign 1) or greatest (−1) total of an atom, as far as its records' ends need it."""
-        outcome = self._optimum(self.linear, column, sign)
+        tighter, outcome = (max if sign > 0 else min), self._optimum(self.linear, column, sign)
         if outcome.status != "optimal":
             raise OutOfTime("the linear program was not solved")
-        reached = outcome.value <= self._end(column, sign)
-        outer = int(self.outer[0 if sign > 0 else 1][column])
-        bound: Exact = outer
-        if not reached:
-            self.proofs[column, sign] = self.multipliers(column, sign, outcome)
-            bound = self.proofs[column, sign].bound
-        bound = max(bound, outer) if sign > 0 else min(bound, outer)
-        if not self.extremes or self.attained(outcome.solution):
-            self._note(outcome)
-            return bound
-        for program in self.attaining:
-            kept = self._optimum(program, column, sign)
-            if kept.status == "optimal" and kept.value <= max(
-                outcome.value + REACHED, self._end(column, sign)
-            ):
-                self._note(kept)
-                return bound
-        mixed = self.mixed.minimise({column: float(sign)}) if self.mixed else outcome
-        if mixed.status != "optimal":
-            raise OutOfTime("the mixed integer program was not solved")
-        self._note(mixed)
-        value = sign * rational(mixed.value)
-        return max(bound, value) if sign > 0 else min(bound, value)
+        bound: Exact = int(self.outer[0 if sign > 0 else 1][column])
+        if outcome.value > self._end(column, sign):
+            proof = self.proofs[column, sign] = self.proof.best(column, sign, outcome)
+            bound = tighter(bound, proof.bound)
+        if self.extremes and not self.attained(outcome.solution):
+            enough = max(outcome.value + REACHED, self._end(column, sign))
+            kept = (self._optimum(program, column, sign) for program in self.attaining)
+            found = next((each for each in kept if each.status == "optimal" and each.value <= enough), None)
+            if found is None and self.mixed is not None:
+                found = self.mixed.minimise({column: float(sign)})
+                if found.status != "optimal":
+                    raise OutOfTime("the mixed integer program was not solved")
+                bound = tighter(bound, sign * rational(found.value))
+            outcome = found or outcome
+        self._note(outcome)
+        return bound
 
     def _optimum(self, program: Program | Priced, column: int, sign: int) -> Outcome:
         costs = {column: float(sign)}
@@ -264,22 +234,11 @@ class ByPrograms:
             return program.minimise(costs, self._end(column, sign))
         return program.minimise(costs)
 
-    def solve(self, costs: dict[int, float]) -> Outcome:
-        """A solution of the full program (attained extremes included), noted."""
-        program = self.mixed or self.linear
-        outcome = (
-            program.minimise(costs) if isinstance(program, Priced) else program.minimise(costs, first=True)
-        )
-        self._note(outcome)
-        return outcome
-
     def _note(self, outcome: Outcome) -> None:
         if len(outcome.solution):
             found = outcome.solution[: len(self.atoms)]
             np.minimum(self.least, found, out=self.least)
             np.maximum(self.most, found, out=self.most)
-            if self.watch is not None:
-                self.watch(self.atoms, found)
 
     def attained(self, solution: Floats) -> bool:
         """Whether, at these totals, every extreme over the component can be attained."""
@@ -296,10 +255,6 @@ class ByPrograms:
                 return False
         return True
 
-    def multipliers(self, column: int, sign: int, outcome: Outcome) -> Multipliers:
-        """What an optimum's duals prove of an atom's total, exactly."""
-        return self.proof.best(column, sign, outcome)
-
 
 class OneByOne:
     """Intervals of one record after the other: programs start where the last one ended.
@@ -307,9 +262,9 @@ class OneByOne:
     The answers are known to agree with a table.
     """
 
-    def __init__(self, system: Solved, watch: Watch | None = None) -> None:
-        """Nothing is asked yet; `watch` is told of every solution on the way."""
-        self.system, self.watch = system, watch
+    def __init__(self, system: Solved) -> None:
+        """Nothing is asked yet."""
+        self.system = system
         self._programs: dict[int, ByPrograms] = {}
 
     def around(self, atom: int) -> tuple[ByPrograms, int]:
@@ -318,7 +273,7 @@ class OneByOne:
         component = int(known.components[atom])
         if component not in self._programs:
             programs = ByPrograms(self.system, np.flatnonzero(known.components == component))
-            programs.interior_points, programs.watch = [], self.watch
+            programs.interior_points = []
             self._programs[component] = programs
         found = self._programs[component]
         return found, int(np.searchsorted(found.atoms, atom))
@@ -327,7 +282,7 @@ class OneByOne:
         """Least and greatest value of a record of an atom; of sides not asked for, what single sums say."""
         (programs, column), known = self.around(atom), self.system.known
         ends: list[Exact] = [int(end[column]) for end in programs.outer]
-        for side in sides if programs.records.low[column] < programs.records.high[column] else ():
+        for side in sides if programs.boxes[0][column] < programs.boxes[1][column] else ():
             if not programs.seen(column, side):
                 ends[side] = programs.extreme(column, (1, -1)[side])
         low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
@@ -344,7 +299,7 @@ class OneByOne:
         if outcome is not None and outcome.status != "optimal":
             return None
         if outcome is not None:
-            found = programs.multipliers(column, sign, outcome)
+            found = programs.proof.best(column, sign, outcome)
             bound = found.bound - int(known.sizes[atom] - 1) * ends[1]
             if (bound - ends[0]) * sign > 0:
                 return replace(found, bound=bound)

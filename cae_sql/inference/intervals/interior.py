@@ -57,9 +57,7 @@ def sparse_columns(
     dense = np.asarray(matrix)
     if dense.dtype.kind not in "biuf":
         dense = dense.astype(np.float64)
-    counts = np.zeros(dense.shape[1] + 1, dtype=np.int64)
-    in_two(lambda first, last: count_entries(dense, first, last, counts), *dense.shape[::-1])
-    starts = np.cumsum(counts)
+    starts = np.cumsum(np.append(0, np.count_nonzero(dense, axis=0)))
     rows, entries = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
     in_two(lambda first, last: list_entries(dense, first, last, starts, rows, entries), *dense.shape[::-1])
     kind = np.int32 if starts[-1] < 2**31 else np.int64
@@ -67,18 +65,10 @@ def sparse_columns(
 
 
 @compiled(exact=True)
-def count_entries(dense: NDArray[np.generic], first: int, last: int, counts: Places) -> None:
-    """How many entries other than 0 some columns have, one place on."""
-    for column in range(first, last):
-        for row in range(dense.shape[0]):
-            counts[column + 1] += dense[row, column] != 0
-
-
-@compiled(exact=True)
 def list_entries(
     dense: NDArray[np.generic], first: int, last: int, starts: Places, rows: Places, entries: Floats
 ) -> None:  # fmt: skip
-    """Where they are, and what."""
+    """Rows and values of the entries other than 0 of some columns."""
     for column in range(first, last):
         place, end = starts[column], starts[column + 1]
         for row in range(dense.shape[0]):
@@ -105,11 +95,7 @@ class Interior:
     """(r, k) R with Rᵀ R = M⁻¹, M = A diag(m h) Aᵀ."""
 
     def half_widths(self, columns: Places | None = None) -> Floats:
-        """ρ = √(1/τ − h), τ = aᵀ M⁻¹ a: how far a column's records can go, their own bounds left aside.
-
-        Args:
-            columns: Which; None for all.
-        """
+        """ρ = √(1/τ − h), τ = aᵀ M⁻¹ a: how far records of columns can go, their own bounds left aside."""
         columns = np.arange(len(self.values)) if columns is None else np.asarray(columns)
         tau = np.zeros(len(columns))
         A = self.matrix
@@ -161,17 +147,8 @@ def analytic_center(
     """The point that maximises Σ m (log(y − l) + log(u − y)) among those that agree with the sums.
 
     Where the sums hold some columns at their bounds, those are fixed there, and the centre is that of the
-    rest. What is fixed may be more than need be: then the ellipsoid is smaller, not wrong.
-
-    Args:
-        matrix: (k, p) coefficients.
-        sums: (k,) right-hand sides.
-        low: (p,) least values.
-        high: (p,) greatest values; a column of equal bounds is fixed.
-        sizes: (p,) records of each column; one of none is left out.
-
-    Returns:
-        None where nothing was found that agrees.
+    rest. What is fixed may be more than need be: then the ellipsoid is smaller, not wrong. None where nothing
+    was found that agrees. Shapes: (k, p), (k,), (p,) each; a column of no records is left out.
     """
     if (low > high).any():
         return None

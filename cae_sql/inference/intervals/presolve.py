@@ -6,7 +6,10 @@ needs no proof by multipliers. Whole numbers all the way; what would be a fracti
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.errors import InconsistentAnswers
@@ -37,6 +40,17 @@ def from_single_sums(known: Knowledge, atoms: Ints, rows: Ints, sums: Ints) -> t
     if not narrow(starts, columns, entries, values, low, high, LARGEST):
         raise InconsistentAnswers("no table inside the domain agrees with a sum")
     return low, high
+
+
+def of_records(
+    known: Knowledge, low: NDArray[Any], high: NDArray[Any], atoms: Ints | slice = slice(None)
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Ends of a record of each of some atoms, (c,) each, where the atoms' totals are between two values.
+
+    m records with a total in [s1, s2] have values from max(l, s1 − (m−1)u) to min(u, s2 − (m−1)l).
+    """
+    rest, least, most = known.sizes[atoms] - 1, known.low[atoms], known.high[atoms]
+    return np.maximum(least, low - rest * most), np.minimum(most, high - rest * least)
 
 
 @compiled(exact=True)

@@ -19,8 +19,8 @@ NEGLIGIBLE = 1e-9
 """Reduced cost up to which a column is not worth letting in."""
 ROUNDS = 1_000
 """Pricings after which a program is given up."""
-FIRST, BATCH = 6, 1
-"""Columns at the start, and let in by one pricing, for each row."""
+FIRST = 6
+"""Columns at the start, for each row; one pricing lets in one for each."""
 MOST = 40
 """Columns for each row, beyond which all but those of the start are put back."""
 LEAST_ROWS = 50
@@ -41,7 +41,7 @@ class Priced:
         # the solver's tolerances are absolute
         self.unit = max(1.0, float((upper - lower).max(initial=1.0)) / 1_000)
         rows = max(matrix.shape[0], LEAST_ROWS)
-        self.batch, self.most = BATCH * rows, MOST * rows
+        self.batch, self.most = rows, MOST * rows
         room = np.minimum(self.down, self.up)
         count = min(FIRST * rows, len(room))
         roomy = np.argpartition(-room, count - 1)[: count // 2] if count else np.zeros(0, np.int64)
@@ -68,11 +68,9 @@ class Priced:
         self.program.append(both[:, order], np.zeros(len(order)), ends)
 
     def minimise(self, costs: dict[int, float], enough: float = -np.inf) -> Outcome:
-        """Solve for the least Σ costs · x; the solution is (p,) of all columns, the duals are those of A.
+        """Solve for the least Σ costs · x, costs by column, or for one that is at most `enough`.
 
-        Args:
-            costs: Cost by column; 0 elsewhere.
-            enough: A value that is as good as the least: no further columns are let in for less.
+        The solution is (p,) of all columns, the duals are those of A.
         """
         if len(self.columns) > self.most:
             self._restart()
@@ -88,26 +86,21 @@ class Priced:
             if outcome.status != "optimal":
                 return outcome
             value = base + self.unit * outcome.value
-            status = "optimal"
-            if value <= enough:
-                break
             better = self._better(price - self.matrix.T @ outcome.duals)
-            if not len(better):
+            settled = value <= enough or not len(better)
+            if settled:
                 break
             self._admit(better)
-        else:
-            status = "feasible"
         solution = self.inside.copy()
         moved = outcome.solution.reshape(-1, 2)
         solution[self.columns] += self.unit * (moved[:, 0] - moved[:, 1])
-        return Outcome("optimal" if status == "optimal" else "feasible", value, solution, outcome.duals)
+        return Outcome("optimal" if settled else "feasible", value, solution, outcome.duals)
 
     def _better(self, reduced: Floats) -> Ints:
         """The columns outside the program that promise most, at these reduced costs."""
         gain = np.where(reduced < 0, -reduced * self.up, reduced * self.down)
         gain[self.columns] = 0.0
-        gain[np.abs(reduced) <= NEGLIGIBLE] = 0.0
-        found = np.flatnonzero(gain > 0)
+        found = np.flatnonzero((gain > 0) & (np.abs(reduced) > NEGLIGIBLE))
         if len(found) > self.batch:
             found = found[np.argpartition(-gain[found], self.batch - 1)[: self.batch]]
         return found.astype(np.int64)

@@ -27,71 +27,43 @@ TURNS = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """Boxes of one record of each of some atoms, as narrow as single sums make them."""
-
-    sizes: Ints
-    """(c,) records of each atom."""
-    low: Ints
-    """(c,) least value."""
-    high: Ints
-    """(c,) greatest value."""
-
-    @classmethod
-    def within(cls, known: Knowledge, atoms: Ints, low: Ints, high: Ints) -> Records:
-        """Those of atoms whose totals lie between `low` and `high`."""
-        sizes, least, most = known.sizes[atoms], known.low[atoms], known.high[atoms]
-        return cls(
-            sizes,
-            np.maximum(least, low - (sizes - 1) * most),
-            np.minimum(most, high - (sizes - 1) * least),
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class InteriorPoint:
-    """A point inside, at which every extreme is attained."""
+    """A point inside, at which every extreme is attained. Shapes: c atoms."""
 
     interior: Interior
-    records: Records
+    low: Ints
+    """(c,) least value of one record of each atom, as narrow as single sums make it ..."""
+    high: Ints
+    """(c,) ... and greatest."""
     top: Ints
     """(c,) how many records of each atom are at its greatest value to attain a maximum: 0 or 1."""
     bottom: Ints
     """(c,) and at its least to attain a minimum."""
 
     @property
-    def pinned(self) -> Floats:
-        """(c,) what the records that attain extremes add to the totals."""
-        found: Floats = (self.top * self.records.high + self.bottom * self.records.low).astype(np.float64)
-        return found
-
-    @property
     def totals(self) -> Floats:
         """(c,) the atoms' totals."""
-        found: Floats = self.interior.sizes * self.interior.values + self.pinned
-        return found
+        return self._with_pinned(self.interior.values)
 
     @property
     def box(self) -> tuple[Floats, Floats]:
-        """(c,) each: between what the totals lie as long as those records stay."""
-        sizes = self.interior.sizes
-        return sizes * self.records.low + self.pinned, sizes * self.records.high + self.pinned
+        """(c,) each: between what the totals lie as long as the records that attain extremes stay."""
+        return self._with_pinned(self.low), self._with_pinned(self.high)
+
+    def _with_pinned(self, values: Floats | Ints) -> Floats:
+        found: Floats = self.interior.sizes * values + self.top * self.high + self.bottom * self.low
+        return found
 
     def reaches(self, columns: Ints) -> NDArray[np.bool_]:
         """(2, some) whether a record of these columns gets to the least, and to the greatest of its box."""
         y, rho = self.interior.values[columns], self.interior.half_widths(columns) / (1 + MARGIN)
-        low, high = self.records.low[columns], self.records.high[columns]
         loose = self.interior.sizes[columns] > 0
-        return np.array(
-            [
-                (loose & (y - rho <= low)) | (self.bottom[columns] > 0),
-                (loose & (y + rho >= high)) | (self.top[columns] > 0),
-            ]
-        )
+        least = loose & (y - rho <= self.low[columns]) | (self.bottom[columns] > 0)
+        return np.array([least, loose & (y + rho >= self.high[columns]) | (self.top[columns] > 0)])
 
 
 def interior_points(
-    known: Knowledge, atoms: Ints, matrix: scipy.sparse.csc_array, sums: Floats, records: Records
+    known: Knowledge, atoms: Ints, matrix: scipy.sparse.csc_array, sums: Floats, boxes: tuple[Ints, Ints]
 ) -> Iterator[InteriorPoint]:
     """Points inside for a component of c atoms (ascending) and r sums; none where none is found."""
     place = np.full(known.count, -1, dtype=np.int64)
@@ -100,36 +72,38 @@ def interior_points(
     for extreme in known.hardest_first:
         able = place[known.able_atoms[extreme]]
         if place[extreme.atoms[0]] >= 0:
-            edge = records.high if extreme.top else records.low
-            extremes.append((extreme.top, able[edge[able] == extreme.value]))
-    used = np.zeros(len(atoms), dtype=np.bool_)
+            extremes.append((extreme.top, able[boxes[int(extreme.top)][able] == extreme.value]))
+    used, sizes = np.zeros(len(atoms), dtype=np.bool_), known.sizes[atoms]
     for turn in range(TURNS if extremes else 1):
-        pins = _pins(extremes, records, used, turn)
+        pins = _pins(extremes, sizes, boxes[0] == boxes[1], used, turn)
         if pins is None:
             return
         top, bottom = pins
-        low, high = records.low.astype(np.float64), records.high.astype(np.float64)
-        left = (records.sizes - top - bottom).astype(np.float64)
+        low, high = boxes[0].astype(np.float64), boxes[1].astype(np.float64)
+        left = (sizes - top - bottom).astype(np.float64)
         interior = analytic_center(matrix, sums - matrix @ (top * high + bottom * low), low, high, left)
         used |= (top + bottom) > 0
         if interior is not None:
-            yield InteriorPoint(interior, records, top, bottom)
+            yield InteriorPoint(interior, *boxes, top, bottom)
 
 
 def _pins(
-    extremes: list[tuple[bool, Ints]], records: Records, used: NDArray[np.bool_], turn: int
+    extremes: list[tuple[bool, Ints]],
+    sizes: Ints,
+    still: NDArray[np.bool_],
+    used: NDArray[np.bool_],
+    turn: int,
 ) -> tuple[Ints, Ints] | None:
     """Somebody for every extreme, others than before where possible, and of many records."""
     pins = np.zeros((2, len(used)), dtype=np.int64)
     chance = np.random.default_rng(turn).random(len(used))
-    still = records.low == records.high
     for top, able in extremes:
         mine = pins[0 if top else 1]
         if still[able].any() or mine[able].any():
             continue
-        free = able[pins[:, able].sum(axis=0) < records.sizes[able]]
+        free = able[pins[:, able].sum(axis=0) < sizes[able]]
         if not len(free):
             return None
-        score = chance[free] + 2 * np.minimum(records.sizes[free], 4) - 20 * used[free]
+        score = chance[free] + 2 * np.minimum(sizes[free], 4) - 20 * used[free]
         mine[free[np.argmax(score)]] = 1
     return pins[0], pins[1]

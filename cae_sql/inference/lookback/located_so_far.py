@@ -10,7 +10,7 @@ Source: `mathematics.md`, 2 and 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -46,14 +46,15 @@ def state_of(values: Ints, standard: Standard) -> int:
     return KEEPS if standard.accepts is not None and standard.accepts(values) else APPROXIMATE
 
 
-def state_by_reals(least: Exact, most: Exact, state_of: Callable[[Ints], int]) -> int:
-    """What an interval over the reals means; one value only where both ends are that value.
+def state_between(least: Exact, most: Exact, standard: Standard, by_reals: bool = True) -> int:
+    """What an interval means; by reals one value remains only where both ends are that value.
 
     Where the ends leave one value because no other lies on the grid, the grid has a part in it: by reals
     alone the record is located approximately.
     """
-    state = state_of(np.arange(ceil(least), floor(most) + 1))
-    return state if least == most else min(state, APPROXIMATE)
+    low, high = ceil(least), floor(most)
+    state = KEEPS if high - low >= standard.need else state_of(np.arange(low, high + 1), standard)
+    return min(state, APPROXIMATE) if by_reals and least != most else state
 
 
 class LocatedSoFar:
@@ -102,8 +103,6 @@ class LocatedSoFar:
         """Answers that bear on an end of an interval, by record."""
         self.next_look = 0
         """From how many on a large system is looked at again."""
-        self.worlds: NDArray[np.int64] = np.zeros((0, size), dtype=np.int64)
-        """(w, n) tables that agree with all answers, kept because they show who keeps the standard."""
         self.changes = 0
         """Counts changes of what is known of records."""
 
@@ -123,7 +122,7 @@ class LocatedSoFar:
         twin.__dict__.update(self.__dict__)
         twin.answers, twin.row_answers = list(self.answers), list(self.row_answers)
         twin.alone, twin.support = dict(self.alone), dict(self.support)
-        for name in (*_ENDS, "fixed", "worlds"):
+        for name in (*_ENDS, "fixed"):
             setattr(twin, name, getattr(self, name).copy())
         twin._stated = self._stated.copy()
         return twin
@@ -171,10 +170,7 @@ class LocatedSoFar:
         single = [place for place in new if len(queries[place].members) == 1]
         kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
         taken = set(kept)
-        kept += self._take(queries, values, [place for place in new if place not in taken])
-        for place in kept if len(self.worlds) else ():
-            self.worlds = self.worlds[queries[place].of(self.worlds) == values[place]]
-        return kept
+        return kept + self._take(queries, values, [place for place in new if place not in taken])
 
     def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
         fresh = self._over_others([queries[place] for place in new], [values[place] for place in new])
@@ -255,7 +251,7 @@ class LocatedSoFar:
         self.high[records] = np.minimum(self.high[records], self.most[records])
         for record in records[self.most[records] - self.least[records] < self.standard.need].tolist():
             self.support[record] = self.support.get(record, set()) | answers
-            state = state_of(np.arange(self.least[record], self.most[record] + 1), self.standard)
+            state = state_between(self.least[record], self.most[record], self.standard, False)
             self._rise(record, state, len(self.answers))
 
     def _note_settled(self) -> None:

@@ -22,20 +22,17 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Coverage
 from cae_sql.inference.certify.rooms import Judged
-from cae_sql.inference.facts.constraints import is_world
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
-from cae_sql.inference.intervals.presolve import from_single_sums
-from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_by_reals, state_of
+from cae_sql.inference.intervals.presolve import from_single_sums, of_records
+from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_between, state_of
 from cae_sql.inference.search.records import search
 from cae_sql.inference.search.runs import Runs
-from cae_sql.inference.solver import Floats
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.pool import with_totals
-from cae_sql.inference.tables.programs import TOLERANCE, ComponentProgram
+from cae_sql.inference.tables.programs import ComponentProgram
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
 
@@ -54,20 +51,15 @@ NODES = 20_000
 """Search nodes of an integer program about another value; of others `MOST_NODES`."""
 ENOUGH_MOVES = 2_000_000
 """Moves tried in walks of a search."""
-WORLDS = 96
-"""Tables kept beside the true one."""
 
 
 class Look:
     """One look; what it finds goes into the standing, for the first record of each atom. Shapes: p atoms."""
 
     def __init__(self, so_far: LocatedSoFar, allowance: Allowance, closely: bool) -> None:
-        """Take a standing as it is.
+        """Take what is known; what is found out goes there.
 
-        Args:
-            so_far: What is known; what is found out goes there.
-            allowance: For integer programs and payments out of shared rooms.
-            closely: Whether programs are asked about those who are not shown to keep the standard.
+        The allowance is for integer programs and payments out of shared rooms; programs are asked `closely`.
         """
         self.so_far, self.known, self.allowance, self._closely = so_far, so_far.known, allowance, closely
         self.totals: Ints = self.known.totals(so_far.truth[None])[0]
@@ -86,7 +78,7 @@ class Look:
 
     def _searched(self) -> Runs:
         known = self.known.rebased(self.totals[None])
-        return Runs(known, self.so_far.standard.need, self.allowance, Effort(10**6, ENOUGH_MOVES), True)
+        return Runs(known, self.so_far.standard.need, self.allowance, Effort(10**6, ENOUGH_MOVES))
 
     def run(self) -> None:
         """Find out."""
@@ -150,36 +142,28 @@ class Look:
     # --- around other tables
 
     def _by_moves(self, runs: Runs) -> None:
-        """From the true table and those that were kept, by moves that no sum sees."""
-        waiting = self._waiting()
+        """From the true table by moves that no sum sees."""
         runs.accepted[:] = True
-        runs.accepted[waiting] = False
+        runs.accepted[self._waiting()] = False
         runs.absorb(self.totals)
-        for world in self.so_far.worlds[::-1] if len(waiting) else ():
-            runs.absorb(self.known.totals(world[None])[0])
         if len(runs.short):
             runs.by_moves()
         self._unite(runs.low, runs.high)
 
-    def _absorb(self, totals: Ints, keep: bool) -> None:
-        """Learn from a table (p,); to keep it is to begin with it next time."""
-        assert self.runs is not None
+    def _absorb(self, runs: Runs, totals: Ints) -> None:
+        """Learn from a table (p,)."""
         alone = self.known.sizes == 1
         self._unite(np.where(alone, totals, 0), np.where(alone, totals, -1))
-        self.runs.absorb(totals, keep)
-        self._unite(self.runs.low, self.runs.high)
-        world = with_totals(self.known, totals, self.so_far.truth, 0) if keep else None
-        if world is not None:
-            self.so_far.worlds = np.concatenate([self.so_far.worlds, world[None]])[-WORLDS:]
+        runs.absorb(totals)
+        self._unite(runs.low, runs.high)
 
     # --- by reals
 
     def _by_single_sums(self) -> None:
         known, so_far, first = self.known, self.so_far, self.first
-        low, high = from_single_sums(known, np.arange(known.count), np.arange(len(known.matrix)), self.sums)
-        rest = known.sizes - 1
-        least = np.maximum(so_far.least[first], low - rest * known.high)
-        most = np.minimum(so_far.most[first], high - rest * known.low)
+        ends = from_single_sums(known, np.arange(known.count), np.arange(len(known.matrix)), self.sums)
+        low, high = of_records(known, *ends)
+        least, most = np.maximum(so_far.least[first], low), np.minimum(so_far.most[first], high)
         narrower = (least > so_far.least[first]) | (most < so_far.most[first])
         so_far.least[first], so_far.most[first] = least, most
         for atom in np.flatnonzero(narrower & ~so_far.fixed[first]).tolist():
@@ -190,7 +174,7 @@ class Look:
         known = self.known
         left = int(WORK / max(1.0, float(known.matrix.size)) ** 1.5)
         for system in [replace(known, extremes=()), known][: 2 if known.extremes else 1]:
-            programs = OneByOne(Solved(system, self.sums), self._seen)
+            programs = OneByOne(Solved(system, self.sums))
             for atom in self._waiting().tolist():
                 left -= 1
                 if left < 0:
@@ -206,133 +190,65 @@ class Look:
                     for record in order[firsts[atom] : firsts[atom + 1]].tolist():
                         self.so_far.support[record] = set(used)
 
-    def _seen(self, atoms: Ints, found: Floats) -> None:
-        """A solution of a linear program: where it is whole it is a table."""
-        whole = np.rint(found)
-        if self.runs is None or np.abs(found - whole).max() > TOLERANCE:
-            return
-        totals = self.totals.copy()
-        totals[atoms] = whole.astype(np.int64)
-        if is_world(self.known, totals, self.sums):
-            self._absorb(totals, keep=False)
-
     def _note(self, atom: int, least: Exact, most: Exact, reals: bool = True) -> None:
         """An interval of a record that is proved, over the reals or by more than they say."""
         so_far, record = self.so_far, int(self.first[atom])
         so_far.low[record] = max(ceil(least), int(so_far.low[record]))
         so_far.high[record] = min(floor(most), int(so_far.high[record]))
-        if so_far.high[record] - so_far.low[record] >= so_far.standard.need:
-            return
-        left = np.arange(so_far.low[record], so_far.high[record] + 1)
-        so_far.by_integers[record] = max(int(so_far.by_integers[record]), self._state(left))
+        state = state_between(so_far.low[record], so_far.high[record], so_far.standard, by_reals=False)
+        so_far.by_integers[record] = max(so_far.by_integers[record], state)
         if reals:
-            state = state_by_reals(least, most, self._state)
-            so_far.by_reals[record] = max(int(so_far.by_reals[record]), state)
-
-    def _state(self, values: Ints) -> int:
-        """What it means that only these values remain."""
-        return state_of(values, self.so_far.standard)
+            state = state_between(least, most, so_far.standard)
+            so_far.by_reals[record] = max(so_far.by_reals[record], state)
 
     # --- on the grid
 
     def _on_the_grid(self, runs: Runs) -> None:
-        """Integer programs about those who are left, component by component."""
+        """Integer programs about the atoms that are left, component by component."""
         known, programs = self.so_far.narrowed(), dict[int, ComponentProgram]()
         for atom in self._waiting().tolist():
             component = int(known.components[atom])
             if component not in programs:
                 programs[component] = ComponentProgram.around(known, atom, self.totals)
-                self._all_at_once(programs[component])
+                self._all_at_once(runs, programs[component])
             if self._undecided(atom) and not self.allowance.over:
-                two = known.sizes[atom] == 1 and self.known.high[atom] - self.known.low[atom] == 1
-                if two or self.so_far.by_integers[self.first[atom]] != KEEPS:
-                    self._another_value(programs[component], atom)
-                else:
-                    self._enough_values(runs, programs[component], atom)
+                with suppress(OutOfTime):
+                    low, high = (self._end(runs, programs[component], atom, sign) for sign in (1, -1))
+                    self._note(atom, low, high, reals=False)
+                    if self._undecided(atom) and self.so_far.by_integers[self.first[atom]] == KEEPS:
+                        self._values_between(runs, atom, low, high)
 
     def _undecided(self, atom: int) -> bool:
         """Whether integer programs may say more of an atom than is known."""
         state = self.so_far.by_integers[self.first[atom]]
-        shown = self._shown if state == KEEPS else self.another
-        return bool(state != EXACT and not shown[atom])
+        return bool(state != EXACT and not (self._shown if state == KEEPS else self.another)[atom])
 
-    def _all_at_once(self, program: ComponentProgram) -> None:
-        """Whether those whose true value is an end of their box have it in every table: one program for all.
+    def _all_at_once(self, runs: Runs, program: ComponentProgram) -> None:
+        """Which records whose true value is an end of their box have it in every table: one program for all.
 
-        The sum of how far they are from there is linear. A table that it finds shows another value of some.
+        The sum of how far they are from there is linear. Each table that it finds shows another value of
+        some, who are left out of the next.
         """
         known = program.knowledge
         inside = (
             np.isin(np.arange(known.count), program.atoms) & (known.sizes == 1) & (known.low < known.high)
         )
-        ends = inside & ((self.totals == known.low) | (self.totals == known.high))
-        atoms = [
-            each for each in np.flatnonzero(ends).tolist() if self._undecided(each) and not self.another[each]
-        ]
-        if len(atoms) < 2 or self.allowance.over:
-            return
+        ends = np.flatnonzero(inside & ((self.totals == known.low) | (self.totals == known.high))).tolist()
         with suppress(OutOfTime):
-            world = program.world_with_another(atoms, self.allowance, NODES)
-            if world is not None:
-                # of those who are left some may have one value: each alone is easier to say then
-                self._absorb(world, keep=True)
+            while atoms := [each for each in ends if self._undecided(each) and not self.another[each]]:
+                if self.allowance.over:
+                    return
+                world = program.world_with_another(atoms, self.allowance, NODES)
+                if world is not None:
+                    self._absorb(runs, world)
+                    continue
+                for atom in atoms:
+                    value = int(self.totals[atom])
+                    self._note(atom, value, value, reals=False)
+                    program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
                 return
-            for atom in atoms:
-                self._exact(program, atom)
 
-    def _exact(self, program: ComponentProgram, atom: int) -> None:
-        """Note that a record has the true value in every table; programs that follow know it."""
-        value = int(self.totals[atom])
-        self._note(atom, value, value, reals=False)
-        program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
-
-    def _another_value(self, program: ComponentProgram, atom: int) -> None:
-        """Whether a table has another value of a record than the true one; else it is exact."""
-        known, so_far, record = program.knowledge, self.so_far, int(self.first[atom])
-        here, rest = int(self.totals[atom]), int(known.sizes[atom]) - 1
-        least = int(so_far.low[record]) + rest * int(known.low[atom])
-        most = int(so_far.high[record]) + rest * int(known.high[atom])
-        for low, high in ((least, here - 1), (here + 1, most)):
-            if low > high:
-                continue
-            world = program.quick_world(atom, low, high, self.allowance) if high > low else None
-            try:
-                if world is None:
-                    world = program.world_where({atom: (low, high)}, self.allowance, NODES)
-            except OutOfTime:
-                return
-            if world is not None:
-                self.another[atom] = True
-                self._absorb(world, keep=True)
-                return
-        if rest == 0:
-            self._exact(program, atom)
-
-    def _enough_values(self, runs: Runs, program: ComponentProgram, atom: int) -> None:
-        """Whether tables have so many values of a record that it keeps the standard."""
-        record, seen = int(self.first[atom]), list[Ints]()
-
-        def noted(values: Ints) -> bool:
-            seen[:] = [values]
-            return self._state(values) == KEEPS
-
-        runs.accepted[atom] = False
-        self.keeps[atom] = search(runs, atom, noted)
-        self._unite(runs.low, runs.high)
-        if self._shown[atom]:
-            return
-        if seen and int(seen[0][-1] - seen[0][0]) + 1 > len(seen[0]):
-            # all values that there are, with gaps between them
-            state = self._state(seen[0])
-            self.so_far.by_integers[record] = max(int(self.so_far.by_integers[record]), state)
-            return
-        try:
-            low, high = (self._end(program, atom, sign) for sign in (1, -1))
-        except OutOfTime:
-            return
-        self._note(atom, low, high, reals=False)
-
-    def _end(self, program: ComponentProgram, atom: int, sign: int) -> int:
+    def _end(self, runs: Runs, program: ComponentProgram, atom: int, sign: int) -> int:
         """Least (1) or greatest (-1) value of a record in tables on the grid.
 
         Raises:
@@ -340,29 +256,39 @@ class Look:
         """
         if self.allowance.over:
             raise OutOfTime("no table was found with what may be spent")
-        known, world = program.knowledge, program.extreme(atom, sign, self.allowance)
-        self._absorb(world, keep=False)
+        known, world = program.knowledge, program.extreme(atom, sign, self.allowance, NODES)
+        self._absorb(runs, world)
         low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
         total = int(world[atom])
         return max(low, total - rest * high) if sign > 0 else min(high, total - rest * low)
+
+    def _values_between(self, runs: Runs, atom: int, low: int, high: int) -> None:
+        """Which values a record takes between two that it takes, as far as the standard needs to know it."""
+        so_far, sets = self.so_far, list[Ints]()
+
+        def enough(values: Ints) -> bool:
+            sets.append(values)
+            return state_of(values, so_far.standard) == KEEPS
+
+        runs.accepted[atom] = False
+        self.keeps[atom] = search(runs, atom, enough)
+        self._unite(runs.low, runs.high)
+        # the first set has all values that may be, but of very many those near a run; the last is the verdict
+        if sets and not self._shown[atom] and sets[0][0] <= low and high <= sets[0][-1]:
+            so_far.by_integers[self.first[atom]] = state_of(sets[-1], so_far.standard)
 
 
 def bases_of(roomy_table: RoomyTable) -> Iterator[Basis]:
     """Bases of atoms that have room at the roomy table, each time others as far as there are."""
     boxes, totals, rank = roomy_table.boxes, roomy_table.totals, roomy_table.rank
-    if not rank:
-        yield Basis(np.zeros(0, dtype=np.int64), np.zeros((roomy_table.count, 0), dtype=np.int8))
-        return
-    span = boxes.high - boxes.low
-    room = np.minimum(
-        np.minimum(boxes.sizes * boxes.high - totals, totals - boxes.sizes * boxes.low), DOMAINS * span
-    )
-    none, still = np.zeros(roomy_table.count, dtype=np.bool_), room <= 0
+    room = np.minimum(boxes.sizes * boxes.high - totals, totals - boxes.sizes * boxes.low)
+    room = np.minimum(room, DOMAINS * (boxes.high - boxes.low))
     crowded = 1.0 + np.count_nonzero(roomy_table.marks[: roomy_table.count], axis=1)
+    none = np.zeros(roomy_table.count, dtype=np.bool_)
     for turn in range(BASES):
         chance = np.random.default_rng(turn).uniform(0.2 if turn else 1.0, 1.0, roomy_table.count)
-        for taken, weight in ((still, room), (none, room), (none, room / crowded)):
-            basis = roomy_table.further(taken, weight * chance, CELLS // rank)
+        for weight in (room, room / crowded):
+            basis = roomy_table.further(none, weight * chance, CELLS // max(rank, 1))
             if basis is not None:
                 yield basis
                 break

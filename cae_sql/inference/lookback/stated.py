@@ -1,7 +1,7 @@
 """True answers as they come: which of them are new, and what they amount to for whoever looks.
 
-A span says at once which sums follow from earlier ones. The partition into atoms and the matrix of the
-independent sums are made when somebody looks, over all sums that came since.
+A span says at once which sums follow from earlier ones. The matrix of the independent sums is made when
+somebody looks.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.span import Span
+from cae_sql.inference.intervals.presolve import LARGEST
+from cae_sql.inference.intervals.presolve import narrow as narrow_by_sums
 
 SMALL = 400
 """Atoms up to which everybody is looked at closely after each statement."""
@@ -29,29 +31,24 @@ class Stated:
         """The independent sums, in order."""
         self._known = Knowledge.nothing(size, top)
         """Atoms, boxes and extremes; no sums."""
-        self._unrefined: list[Answer] = []
-        """Sums that came since the atoms were made."""
         self._whole: Knowledge | None = None
 
     def copy(self) -> Stated:
         """An independent one."""
         twin = Stated.__new__(Stated)
         twin.__dict__.update(self.__dict__)
-        twin.span, twin._unrefined = self.span.copy(), list(self._unrefined)
+        twin.span = self.span.copy()
         return twin
 
     @property
     def large(self) -> bool:
         """Whether there are too many atoms to look at everybody closely after each statement."""
-        if self._known.count <= SMALL:
-            self._refine([])
         return self._known.count > SMALL
 
     @property
     def known(self) -> Knowledge:
         """What the answers amount to, without a tableau."""
         if self._whole is None:
-            self._refine([])
             self._whole = replace(self._known, matrix=coefficients_of(self._known.atoms, self.span.rows))
         return self._whole
 
@@ -60,14 +57,9 @@ class Stated:
         self._known = self._known.refined([Query(kind="sum", members=records)])
 
     def take(self, answers: Sequence[Answer], attained: Sequence[bool]) -> list[int]:
-        """Take answers.
+        """Take true answers; the places of those that say something that others do not.
 
-        Args:
-            answers: What is true.
-            attained: Of extremes, whether somebody who is in none of the answers attains them.
-
-        Returns:
-            Places of those that say something that others do not.
+        Of extremes `attained` says whether somebody who is in none of the answers attains them.
         """
         kept = [
             place
@@ -81,13 +73,12 @@ class Stated:
     def _take_sum(self, answer: Answer) -> bool:
         new = self.span.take(answer)
         if new:
-            self._unrefined.append(answer)
+            self._known = self._known.refined([answer])
         return new
 
     def _take_extreme(self, answer: Answer, by_others: bool) -> bool:
         """Whether an extreme taught something; where others attain it nobody here needs to."""
-        self._refine([answer])
-        before = self._known
+        before = self._known = self._known.refined([answer])
         after = before.with_extreme(answer, int(answer.value))
         self._known = replace(after, extremes=before.extremes, implied=before.implied) if by_others else after
         return not (
@@ -96,17 +87,9 @@ class Stated:
             and before.extremes == self._known.extremes
         )
 
-    def _refine(self, more: Sequence[Answer]) -> None:
-        if self._unrefined or more:
-            self._known = self._known.refined([*self._unrefined, *more])
-            self._unrefined = []
-
 
 def narrow(answer: Answer, least: Ints, most: Ints) -> Ints:
-    """Narrow bounds (n,) over the reals by what one answer says of its records at once, in place.
-
-    A sum of ones leaves each record what the others, at their least or greatest, do not take; an extreme
-    bounds everybody. Whole numbers alone.
+    """Narrow bounds (n,) over the reals by what one answer alone says of its records, in place.
 
     Returns:
         The records whose bounds are narrower than before.
@@ -114,17 +97,12 @@ def narrow(answer: Answer, least: Ints, most: Ints) -> Ints:
     members, value = answer.members, int(answer.value)
     low, high = least[members], most[members]
     if answer.kind == "max":
-        after = low, np.minimum(high, value)
+        most[members] = np.minimum(high, value)
     elif answer.kind == "min":
-        after = np.maximum(low, value), high
-    elif answer.coefficients is None:
-        below, above = value - int(low.sum()), int(high.sum()) - value
-        if min(below, above) >= int((high - low).max(initial=0)):
-            return members[:0]
-        after = np.maximum(low, high - above), np.minimum(high, low + below)
+        least[members] = np.maximum(low, value)
     else:
-        return members[:0]
-    changed = (after[0] > low) | (after[1] < high)
-    least[members], most[members] = after
-    found: Ints = members[changed]
+        weights = np.ones(len(members), np.int64) if answer.coefficients is None else answer.coefficients
+        starts, values = np.array([0, len(members)]), np.array([value])
+        narrow_by_sums(starts, members, weights.astype(np.int64), values, least, most, LARGEST)
+    found: Ints = members[(least[members] > low) | (most[members] < high)]
     return found

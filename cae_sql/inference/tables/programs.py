@@ -229,7 +229,7 @@ def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints
 
 
 def any_world(
-    knowledge: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED, seed: int = 0
+    knowledge: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED, seed: int = 0, nodes: int = ANY_NODES
 ) -> Ints | None:
     """A world (p,) for given right-hand sides (k,), in a random corner, or None where there is none.
 
@@ -240,7 +240,7 @@ def any_world(
     matrix, row_low, row_high, lower, upper = constraints(knowledge, atoms, sums)
     whole = np.ones(matrix.shape[1], dtype=np.bool_)
     program = Program(
-        matrix, row_low, row_high, lower, upper, whole, None if allowance is UNLIMITED else ANY_NODES
+        matrix, row_low, row_high, lower, upper, whole, None if allowance is UNLIMITED else nodes
     )
     costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count)
     outcome = program.minimise(

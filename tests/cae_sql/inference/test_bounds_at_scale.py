@@ -1,6 +1,6 @@
-"""The ways of large systems: points inside, straight lines, priced programs; exact as the plain way.
+"""Points inside and priced programs, exact as programs of all columns; and what they spare large systems.
 
-What large systems do is done here to small ones too, where SciPy and enumeration know the answer.
+SciPy and enumeration know the answer of small ones.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from cae_sql import AnsweredSystem, InconsistentAnswers
-from cae_sql.inference.intervals import bounds, interior, presolve, pricing
-from cae_sql.inference.intervals.bounds import intervals
+from cae_sql.inference.intervals import interior, presolve, pricing
+from cae_sql.inference.intervals.bounds import ByPrograms, intervals
 from cae_sql.inference.intervals.presolve import from_single_sums
 from cae_sql.inference.solver import Program
 from tests.quick import some
@@ -26,10 +26,8 @@ NEAR = 1e-7
 
 @pytest.fixture
 def as_if_large() -> Iterator[None]:
-    """Every component counts as large, and programs start with few columns."""
+    """Programs start with few columns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bounds, "FEW", 0)
-        patch.setattr(bounds, "LARGE", 1)
         patch.setattr(pricing, "LEAST_ROWS", 1)
         patch.setattr(pricing, "FIRST", 1)
         yield
@@ -76,11 +74,9 @@ def system_at_random(seed: int, kinds: tuple[str, ...]) -> AnsweredSystem:
 def both_ways(system: AnsweredSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     solved = system._system()
     with monkeypatch.context() as patch:
-        patch.setattr(bounds, "FEW", 10**9)
-        plain = intervals(solved)
+        patch.setattr(ByPrograms, "interior_points", ())
+        plain = intervals(replace(solved, programs={}))
     with monkeypatch.context() as patch:
-        patch.setattr(bounds, "FEW", 0)
-        patch.setattr(bounds, "LARGE", 1)
         patch.setattr(pricing, "LEAST_ROWS", 1)
         assert intervals(solved) == plain
     small = replace(
