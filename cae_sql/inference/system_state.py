@@ -18,16 +18,13 @@ from cae_sql.inference.allowance import UNLIMITED
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.atoms import Atoms
-from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.intervals.bounds import Solved
-from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
-from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.start import all_at_once
 from cae_sql.inference.ways import ALL, Ways
@@ -186,13 +183,11 @@ class SystemState:
         """
         if self._learned != before or not learned.current:
             return
-        beside, now = self._beside, (self._pool, self._roomy_table)
-        if beside is not None and learned.before is beside.pool and beside.current(*now):
-            self._roomy_table, self._pool = beside.roomy_table, beside.pool
-        if learned.before is self._pool:
-            learned.take_in()
-            self._pool = learned.pool
-            self._learned = count
+        beside, before_it = self._beside, self._pool
+        if beside is not None and beside.current(self._pool, self._roomy_table):
+            before_it = beside.pool if learned.before is beside.pool else before_it
+        if learned.before is before_it:
+            self._roomy_table, self._pool, self._learned = learned.take_in(), learned.pool, count
         self._beside = None
 
     def _grow(self, size: int) -> None:
@@ -215,8 +210,7 @@ class SystemState:
             if not self._pool.mixed:
                 self._pool.mix(self._roomy_table)
             learned = question.learn([int(answer.value)], UNLIMITED)
-            learned.take_in()
-            self._pool = learned.pool
+            self._roomy_table, self._pool = learned.take_in(), learned.pool
         except OutOfTime:
             self._roomy_table.lose()
 
@@ -239,14 +233,3 @@ def searchable(
     if (known.low > known.high).any():
         raise InconsistentAnswers("a maximum is less than a minimum over some of the same records")
     return known, np.array(sums, dtype=np.int64)
-
-
-def several_bases(roomy_table: RoomyTable) -> None:
-    """Give a roomy table that no decision has renewed since its last answer the bases that one would."""
-    if not roomy_table.stale:
-        return
-    plain = QuestionTables(roomy_table, [])
-    pins = hold(plain.boxes, plain.totals, 2, np.zeros(0, dtype=np.int64))
-    if pins is not None:
-        rebuild(roomy_table, bounds_of(plain.boxes, pins), roomy_table.boxes.widest, insiders=0)
-    roomy_table.renewed()

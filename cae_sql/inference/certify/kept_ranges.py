@@ -189,16 +189,15 @@ class KeptRanges:
         """Who is held, where nobody knows any more who was."""
         self._holding = None
         if self._standard is not None:
-            return self.holding((), self._spare, self._standard, Allowance(CHOOSING), around, learn=True)
+            return self.holding((), self._spare, self._standard, Allowance(CHOOSING), around)
         for table in self.tables(around)[:1]:
             held = self._leading(around).held(table)
             return None if held is None else Holding(table.astype(np.int64), tuple(held), None)
         return None
 
     def holding(
-        self, more: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, around: Around,
-        learn: bool,
-    ) -> Holding | None:  # fmt: skip
+        self, more: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, around: Around
+    ) -> Holding | None:
         """Who may be held where with more ranges known, so that everybody keeps a standard if that is found.
 
         None where no table was found to choose them around.
@@ -209,7 +208,6 @@ class KeptRanges:
             standard: What everybody should keep.
             allowance: What may be spent.
             around: The system's tables.
-            learn: Whether moves and bases may be kept: not where a true answer is known.
         """
         leading = _Leading(around, [*self.shares, *more], max(spare, self._spare), self._seed)
         for place, source in enumerate([around.even(), *self.tables(around)[:GUIDES]]):
@@ -219,7 +217,8 @@ class KeptRanges:
                 bounds = bounds_in(leading.kept)
                 conditions = Conditions(held, guide, bounds)
                 question = Question(around.roomy_table, around.pool, [], conditions)
-                return Holding(guide, tuple(held), question.look((), standard, allowance, learn))
+                seen = question.judge_around_table((), standard, allowance, keep=False, further=False)
+                return Holding(guide, tuple(held), seen)
             if allowance.over:
                 break
         return None
