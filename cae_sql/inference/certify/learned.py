@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.facts.extremes import bounds_of, hold
+from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.search.judging import judge
@@ -74,14 +74,9 @@ class Learned:
 def kept(
     tables: QuestionTables, boxes: Knowledge, sums: Sequence[int], allowance: Allowance, guide: Ints | None
 ) -> Ints | None:
-    """(p',) the table that is kept from now on, with these answers; None if none was found.
+    """(p',) the table that is kept from now on, with answers to the fresh sums; None if none was found.
 
-    Args:
-        tables: The queries, usable; nobody is held in them.
-        boxes: The parts, with the boxes that the answers leave.
-        sums: Answers to the fresh sums.
-        allowance: What may be spent.
-        guide: (n,) a table with these answers, if one is at hand.
+    Nobody is held in `tables`; a guide is a table (n,) with these answers.
     """
     pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64))
     if pins is None:
@@ -97,20 +92,16 @@ def kept(
 def guided(
     tables: QuestionTables, boxes: Knowledge, sums: Sequence[int], allowance: Allowance
 ) -> Ints | None:
-    """(n,) a table with these answers, spare records too, that keeps what ranges say; None if not found.
-
-    Args:
-        tables: The queries, usable, with who is held and the bounds.
-        boxes: The parts, with the boxes that the answers leave.
-        sums: Answers to the fresh sums.
-        allowance: What may be spent.
-    """
+    """(n,) a table with these answers, spare records too, that keeps what ranges say; None if not found."""
     pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64))
     totals = None if pins is None else _kept(tables, bounds_of(boxes, pins), sums, allowance)
     if totals is None or pins is None:
         return None
-    totals = tables.led(bounds_of(boxes, pins), totals)
-    # spread over each part's records as evenly as may be, but for those who attain an extreme
+    return spread(boxes, tables.led(bounds_of(boxes, pins), totals), pins)
+
+
+def spread(boxes: Knowledge, totals: Ints, pins: Pins) -> Ints:
+    """(n,) totals over each part's records as evenly as may be, but for those who are held at an extreme."""
     order, firsts = boxes.members
     rest = totals - pins.top * boxes.high - pins.bottom * boxes.low
     each, more = np.divmod(rest, np.maximum(boxes.sizes - pins.count, 1))

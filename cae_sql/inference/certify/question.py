@@ -23,7 +23,7 @@ from cae_sql.inference.certify.evidence import Evidence, Sums, Terms
 from cae_sql.inference.certify.learned import Learned, guided, kept
 from cae_sql.inference.certify.overlap import Overlap
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.search.judging import Search
 from cae_sql.inference.standard import Effort, Judgement, Standard
@@ -86,12 +86,8 @@ class Question:
         self.queries, self.conditions = list(queries), conditions
         self._records = Search(pool, queries) if pool.knowledge is not None else None
         self._search = self._records if conditions.plain else None
-        held, table, bounds, known = conditions
-        if not known:
-            held, table, bounds = NO_CONDITIONS[:3]
-        elif conditions.plain:
-            table = None
-        self.question_tables = QuestionTables(roomy_table, self.queries, held, table, bounds)
+        kept = () if conditions.plain or not conditions.known else conditions[:3]
+        self.question_tables = QuestionTables(roomy_table, self.queries, *kept)
         self.overlap = Overlap(self.question_tables, self.queries, conditions.plain)
         self.evidence = Evidence(self.question_tables)
         self.settled: list[int | None] = [None] * len(self.queries)
@@ -99,18 +95,12 @@ class Question:
             self.settled = self.question_tables.settled
         elif self._search is not None:
             self.settled = self._search.settled
-        if not (conditions.known and (conditions.plain or self._can_be_learned)):
+        plain = conditions.plain or not self.queries or QuestionTables(roomy_table, self.queries).usable
+        if not (conditions.known and plain):
             # what could not be learned afterwards is not asked: nothing would be shown from then on
             self.question_tables.usable = False
         self._exact: dict[tuple[tuple[int, ...], Standard], Judgement | None] = {}
         """What is known without a search."""
-        self._known_exactly: dict[Standard, bool] = {}
-        """Whether that is so."""
-
-    @property
-    def _can_be_learned(self) -> bool:
-        """Whether the roomy table can take the queries in, ranges or not."""
-        return not self.queries or QuestionTables(self.roomy_table, self.queries).usable
 
     @property
     def current(self) -> bool:
@@ -134,26 +124,18 @@ class Question:
 
         Of all other sums one look judges those between two answers, too.
         """
-        return self.is_searched(standard) or (self._is_small and self._is_known_exactly(standard))
+        if self.is_searched(standard) or not self._is_small:
+            return self._is_small
+        # whether what the sums leave is known without a search, as seen at the answers of a world
+        values = tuple(int(query.of(self.pool.values[:1])[0]) for query in self.queries)
+        found = self._exactly(values, standard, UNLIMITED)
+        return found is not None and (found.safe or found.certain)
 
     @property
     def _is_small(self) -> bool:
         """Whether there are few enough records for searches."""
         few = len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
         return self._search is not None and few and self.roomy_table.ways.search
-
-    def _is_known_exactly(self, standard: Standard) -> bool:
-        """Whether what the sums leave is known without a search, as seen at the answers of a world."""
-        if standard not in self._known_exactly:
-            values = tuple(int(query.of(self.pool.values[:1])[0]) for query in self.queries)
-            found = self._exactly(values, standard, UNLIMITED)
-            self._known_exactly[standard] = found is not None and (found.safe or found.certain)
-        return self._known_exactly[standard]
-
-    @property
-    def _searched(self) -> Search:
-        assert self._search is not None
-        return self._search
 
     @property
     def open(self) -> list[int]:
@@ -296,9 +278,9 @@ class Question:
         shown = self.judge_around_table(values, standard, allowance)
         if shown is not None and shown.safe:
             return shown
-        if not self.is_searched(standard):
+        if self._search is None or not self.is_searched(standard):
             return Judgement(False, -1) if shown is None else shown
-        return self._searched.judge(values, worlds, standard, allowance, effort)
+        return self._search.judge(values, worlds, standard, allowance, effort)
 
     def judge_true(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool = False,
@@ -325,17 +307,16 @@ class Question:
 
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
         """What is known without a search, in small systems; None where it is not. Found out once."""
-        key = tuple(values), standard
-        if key not in self._exact:
-            found = self._exactly(values, standard, allowance) if self.is_one_by_one(standard) else None
-            if allowance.over:
-                return found
-            self._exact[key] = found
-        return self._exact[key]
+        return self._exactly(values, standard, allowance) if self.is_one_by_one(standard) else None
 
     def _exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
-        known = self.roomy_table.ways.exact_sets
-        return self._searched.exactly(values, standard, allowance) if known else None
+        key = tuple(values), standard
+        if self._search is None or not self.roomy_table.ways.exact_sets or key in self._exact:
+            return self._exact.get(key)
+        found = self._search.exactly(values, standard, allowance)
+        if not allowance.over:
+            self._exact[key] = found
+        return found
 
     def judge_around_table(
         self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool = True,
@@ -396,7 +377,3 @@ class Question:
         else:
             raise OutOfTime("no world was found in the time allowed")
         return Learned(self.question_tables, tables, self.pool, tuple(values), boxes, totals, worlds, guide)
-
-    def answers(self, values: Sequence[int]) -> list[Answer]:
-        """The queries with their answers."""
-        return [query.answered(value) for query, value in zip(self.queries, values, strict=True)]

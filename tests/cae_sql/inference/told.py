@@ -106,7 +106,7 @@ class Told:
 
 
 def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:
-    """Let a roomy table know one more true answer, or lose it where no table is found by exchange or steps."""
+    """Let a roomy table know one more true answer, or lose it where exchange and steps find no table."""
     tables = QuestionTables(roomy_table, [query])
     if tables.usable and tables.settled[0] is not None:
         assert tables.settled[0] == value

@@ -1,4 +1,4 @@
-"""A judgement is a value: in whatever order answers are judged, each verdict is the same, and so is the system.
+"""A judgement is a value: in whatever order answers are judged, each verdict is the same, so is the system.
 
 What a question finds, moves or other bases, belongs to it; the system has it once the answers are accepted.
 """
