@@ -9,6 +9,7 @@ system.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
-from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
+from cae_sql.inference.certify.coverage import Coverage, Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
@@ -25,6 +26,7 @@ from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.inference.tables.kept_moves import joined
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.threads import in_two
 
@@ -78,7 +80,9 @@ class Evidence:
 
     def __init__(self, tables: QuestionTables) -> None:
         """Nothing is shown yet."""
-        self._tables, self._renewed = tables, dict[Standard, QuestionTables | None]()
+        self._tables = tables
+        self._firsts = dict[Standard, tuple[QuestionTables, bool]]()
+        self._renewed = dict[Standard, QuestionTables | None]()
         self.tables = tables
         """Over the roomy table, or the one with other bases once these were needed: what is to be kept."""
         self.open_parts: Ints = np.zeros(0, dtype=np.int64)
@@ -169,21 +173,58 @@ class Evidence:
         return judgement
 
     def _views(self, terms: Terms) -> Iterator[QuestionTables]:
-        """The queries over the roomy table, then over the one with bases chosen anew, where it is needed."""
-        yield self._tables
-        standard, roomy_table = terms.standard, self._tables.roomy_table
-        if not (terms.further and roomy_table.ways.new_bases and roomy_table.stale):
+        """The queries over the roomy table, then over the one with bases chosen anew.
+
+        That one alone where somebody is left open around the roomy table itself, whatever is answered.
+        """
+        if not terms.further:
+            yield self._tables
             return
+        tables, shown = self._itself(terms)
+        if terms.keep and self.tables is self._tables:
+            self.tables = tables
+        if shown:
+            yield tables
+        anew = self._anew(tables, terms)
+        if anew is not None:
+            self.tables = anew if terms.keep else self.tables
+            yield anew
+        elif not shown:
+            yield tables
+
+    def _itself(self, terms: Terms) -> tuple[QuestionTables, bool]:
+        """The queries with moves that show somebody around the table itself; whether everybody is shown."""
+        standard = terms.standard
+        if standard not in self._firsts:
+            tables = copy(self._tables)
+            tables.found, pending, shown = [], tables.pendings[0], False
+            assert pending is not None
+            boxes, totals = tables.boxes, tables.totals
+            pins = hold(boxes, totals, standard.insiders + 2, pending.basic)
+            ends = None if pins is None else tables.between(bounds_of(boxes, pins), [])
+            if pins is not None and ends is not None:
+                judged = Judged(boxes, pins, standard.need, standard.insiders)
+                looked = Coverage(tables, judged, ends)
+                shown = not len(looked.exactly(standard.need, terms.allowance, keep=True).open)
+            tables.first = joined(tables.found)
+            tables.moves, tables.found = joined([tables.first, tables.moves]), self._tables.found
+            if terms.allowance.over:
+                return tables, shown
+            self._firsts[standard] = tables, shown
+        return self._firsts[standard]
+
+    def _anew(self, tables: QuestionTables, terms: Terms) -> QuestionTables | None:
+        """The same over bases chosen anew; None where none are."""
+        standard, roomy_table = terms.standard, tables.roomy_table
+        if not (roomy_table.ways.new_bases and roomy_table.stale):
+            return None
         if standard not in self._renewed:
             if not terms.allowance.spend(roomy_table.count * (roomy_table.rank + 1) ** 2 / ENTRIES):
-                return
+                return None
             other = renewed(roomy_table, standard.need, standard.insiders)
-            tables = None if other is None else self._tables.over(other)
-            self._renewed[standard] = tables if tables is not None and tables.usable else None
-        tables = self._renewed[standard]
-        if tables is not None:
-            self.tables = tables if terms.keep else self.tables
-            yield tables
+            found = None if other is None else tables.over(other)
+            self._renewed[standard] = found if found is not None and found.usable else None
+        return self._renewed[standard]
 
     def _ways(
         self,

@@ -81,6 +81,8 @@ class QuestionTables:
         self.usable = roomy_table.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
         self._reserves: list[Reserves | None] = []
+        self.first = NO_MOVES
+        """Moves that showed somebody around the table itself, whatever is answered: among `moves`."""
         self.found: list[Moves] = []
         """Moves that looks have found: later questions may use them, once this one's answers are known."""
         self._held, self._table, self._bounds = held, table, bounds
@@ -90,7 +92,7 @@ class QuestionTables:
     def over(self, roomy_table: RoomyTable) -> QuestionTables:
         """The same over another roomy table of the same answers."""
         twin = QuestionTables(roomy_table, self.queries, self._held, self._table, self._bounds)
-        twin.found = self.found
+        twin.first, twin.moves, twin.found = self.first, self.moves, self.found
         return twin
 
     @property
@@ -142,7 +144,7 @@ class QuestionTables:
 
     def with_found(self) -> RoomyTable:
         """The roomy table with what was found among its moves."""
-        found = [each.over_atoms(self.parents) for each in self.found]
+        found = [each.over_atoms(self.parents) for each in (*self.found, self.first)]
         return replace(self.roomy_table, moves=joined([*found, self.roomy_table.moves]))
 
     # --- bases

@@ -274,5 +274,5 @@ def test_where_bases_chosen_anew_are_of_no_use_the_others_stay() -> None:
     some = np.array([0, 1, 6, 7, 8, 9])
     question = system.question([system.query("min", some), system.query("sum", some)])
     assert not question.judge_together([(0, 6), (0, 8), (0, 7)], Standard(1), Allowance())
-    assert question.evidence.tables is question.question_tables
+    assert question.evidence.tables.roomy_table is question.roomy_table
     assert question.question_tables.usable

@@ -136,7 +136,7 @@ def test_in_tight_groups_nobody_is_shown_a_run_that_an_integer_program_excludes(
 
 
 @pytest.mark.usefixtures("pooled_alone")
-@pytest.mark.parametrize(("careless", "seed"), [("nothing is lost", 49), ("all is for both", 5)])
+@pytest.mark.parametrize(("careless", "seed"), [("nothing is lost", 59), ("all is for both", 5)])
 def test_moves_that_ask_the_insider_to_pay_are_noticed(
     monkeypatch: pytest.MonkeyPatch, careless: str, seed: int
 ) -> None:
@@ -331,7 +331,7 @@ def test_whom_kept_moves_show_to_keep_a_run_keeps_it_in_all_tables(insiders: int
             judgement = question.judge_around_table(
                 tuple(told.values[-1:]), Standard(need, None, insiders), Allowance()
             )
-            roomy_table = question.question_tables.with_found()
+            roomy_table = question.evidence.tables.with_found()
             needs += [need] if judgement is not None and judgement.safe else []
         if needs:
             safe += 1
@@ -373,6 +373,6 @@ def test_what_was_kept_spares_most_of_the_search_in_a_question_about_others() ->
         judgement = question.judge_around_table(tuple(asked.values), standard, allowance)
         assert judgement is not None
         assert judgement.safe
-        roomy_table = question.question_tables.with_found()
+        roomy_table = question.evidence.tables.with_found()
         spent.append(1e9 - allowance.steps)
     assert spent[1] < spent[0] / 3
