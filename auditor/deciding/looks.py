@@ -102,7 +102,7 @@ class CaseLooks:
 def judged(case: Case, values: Values, allowance: Allowance, keep: bool = False) -> Judgement:
     """How everybody fares by what exact answers exclude, which no hypothetical table may give."""
     question, standard = case.question(), case.standard
-    judgement = question.judge_true(values, standard, allowance, renew=keep)
+    judgement = question.judge_true(values, standard, allowance, keep)
     try:
         if judgement is None:
             judgement = question.learn(values, allowance).judge(standard, allowance)

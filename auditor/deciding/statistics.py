@@ -139,10 +139,10 @@ class StatisticLadder(Ladder):
         """By how far others can pay."""
         return KnownAnyway(self.case.system.roomy_table, allowance).between(self.query)
 
-    def shown(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> Evidence | None:
+    def shown(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> Evidence | None:  # noqa: ARG002
         """By tables that keep what is told true. What was found is not looked for again."""
         if told not in self._seen:
-            found = self._evidence(told, allowance, renew, width)
+            found = self._evidence(told, allowance, width)
             if found is None:
                 return None
             self._seen[told] = found
@@ -155,12 +155,12 @@ class StatisticLadder(Ladder):
             return NOTHING
         return Part((Recorded(self.query, 0, told),), judgement=evidence.judgement, kept=evidence.kept)
 
-    def _evidence(self, told: Told[int], allowance: Allowance, renew: bool, width: int) -> Evidence | None:
+    def _evidence(self, told: Told[int], allowance: Allowance, width: int) -> Evidence | None:
         system, standard = self.case.system, self.case.standard
         shares = kept_of(self.query, (told.least, told.most), self.top, width)
         # tables that keep a narrower range keep this one: what they show of everybody they show here
         inside = [each.kept.holding for seen, each in self._seen.items() if within(seen, told)]
-        holding = inside[0] if inside else system.holding(shares, self.spare, standard, allowance, renew)
+        holding = inside[0] if inside else system.holding(shares, self.spare, standard, allowance)
         if holding is None or holding.judgement is None or not holding.judgement.safe:
             return None
         observed = about(self.query, self._left(told), self.top)

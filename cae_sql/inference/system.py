@@ -43,7 +43,8 @@ from cae_sql.inference.search.judging import judge
 from cae_sql.inference.search.records import grow
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Effort, Judgement, Standard
-from cae_sql.inference.system_state import SystemState, several_bases
+from cae_sql.inference.system_state import SystemState
+from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
@@ -418,8 +419,9 @@ class AnsweredSystem:
 
     def certified_at_once(self) -> Bounds:
         """As `certified`, by the roomy table alone: soon done, of some records shorter, or empty."""
-        several_bases(self.roomy_table)
-        low, high = certified_runs(self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
+        roomy_table = self.roomy_table
+        roomy_table = renewed(roomy_table, roomy_table.boxes.widest, 0) or roomy_table
+        low, high = certified_runs(roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
         return self._between(low[: self.size], high[: self.size])
 
     def _between(self, low: Ints, high: Ints) -> Bounds:
@@ -653,7 +655,7 @@ class AnsweredSystem:
         question = Question(self.roomy_table, pool, [], self._conditions(self._whole))
         judgement = question.exactly((), standard, allowance)
         if judgement is None:
-            judgement = question.judge_around_table((), standard, allowance, renew=False)
+            judgement = question.judge_around_table((), standard, allowance, keep=False)
         searched = question.is_searched(standard) and not standard.insiders
         if (judgement is not None and judgement.safe) or not searched:
             return judgement or Judgement(False, -1)
@@ -720,15 +722,14 @@ class AnsweredSystem:
         self._trials.clear()
 
     def holding(
-        self, shares: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, learn: bool
+        self, shares: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance
     ) -> Holding | None:
         """Who may be held where with more ranges known, so that everybody keeps a standard if that is found.
 
-        As `accept_range`; None where no table was found to choose them around. `learn`: whether anything may
-        be kept for later questions, not where a true answer is known.
+        None where no table was found to choose them around.
         """
         self._check_plain()
-        return self.ranges.holding(shares, spare, standard, allowance, self._around, learn)
+        return self.ranges.holding(shares, spare, standard, allowance, self._around)
 
     @property
     def tables(self) -> NDArray[np.signedinteger]:

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from cae_sql.errors import InconsistentAnswers, OutOfTime
 from cae_sql.inference.allowance import UNLIMITED
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import MOST_SEARCHED, Question
 from cae_sql.inference.facts.atoms import Atoms
-from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints
 from cae_sql.inference.facts.spares import with_spares
-from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
-from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.inference.tables.start import all_at_once
 from cae_sql.inference.ways import ALL, Ways
@@ -147,11 +142,11 @@ class SystemState:
         """
         if self._learned != before or not learned.current:
             return
-        if self._beside is not None and self._beside[0] == self._now and learned.before is self._beside[2]:
-            self._roomy_table, self._pool = self._beside[1:]
-        if learned.before is self._pool:
-            learned.take_in()
-            self._pool = learned.pool
+        current = [self._pool]
+        if self._beside is not None and self._beside[0] == self._now:
+            current.append(self._beside[2])
+        if any(learned.before is each for each in current):
+            self._roomy_table, self._pool = learned.take_in(), learned.pool
             self._learned = len(self._answers)
         self._beside = None
 
@@ -168,18 +163,6 @@ class SystemState:
             if not self._pool.mixed:
                 self._pool.mix(self._roomy_table)
             learned = question.learn([int(answer.value)], UNLIMITED)
-            learned.take_in()
-            self._pool = learned.pool
+            self._roomy_table, self._pool = learned.take_in(), learned.pool
         except OutOfTime:
             self._roomy_table.lose()
-
-
-def several_bases(roomy_table: RoomyTable) -> None:
-    """Give a roomy table that no decision has renewed since its last answer the bases that one would."""
-    if not roomy_table.stale:
-        return
-    plain = QuestionTables(roomy_table, [])
-    pins = hold(plain.boxes, plain.totals, 2, np.zeros(0, dtype=np.int64))
-    if pins is not None:
-        rebuild(roomy_table, bounds_of(plain.boxes, pins), roomy_table.boxes.widest, insiders=0)
-    roomy_table.renewed()

@@ -56,20 +56,11 @@ class Row:
 def rows_of(
     boxes: Knowledge, queries: Sequence[Query], past: Coefficients, reduced: Coefficients
 ) -> list[Row]:
-    """The asked sums, and combinations with others that few records are in.
-
-    Args:
-        boxes: The parts that the queries make.
-        queries: What is asked.
-        past: (k, p) answered sums over the parts.
-        reduced: (r, p) other combinations.
-    """
+    """The asked sums, and combinations that few records are in: with past sums (k, p), and others (r, p)."""
     few = list(reduced)
     if any(query.kind != "sum" for query in queries):
         few += list(past)  # where boxes become narrower, past sums may leave less than before
-    asked: list[Coefficients] = []
-    found: list[Row] = []
-    left = CELLS
+    asked, found, left = list[Coefficients](), list[Row](), CELLS
     for place, query in enumerate(queries):
         if query.kind != "sum":
             continue
@@ -87,8 +78,7 @@ def rows_of(
 
 def _of_few(others: Coefficients, mine: Ints, sizes: Ints) -> list[Coefficients]:
     """Differences and sums of a sum and others that share so much that no more are left than are in one."""
-    most = np.maximum(np.abs(others) @ sizes, np.abs(mine) @ sizes)
-    found: list[Coefficients] = []
+    most, found = np.maximum(np.abs(others) @ sizes, np.abs(mine) @ sizes), list[Coefficients]()
     for mixed in (others - mine, others + mine):
         count = np.abs(mixed) @ sizes
         found += list(mixed[(count > 0) & (count <= np.minimum(most, SUPPORT))])
@@ -144,14 +134,8 @@ def too_little_for_two(
 
     What is shown of everybody at once is shown for all of these values, so nothing can be shown then: with
     the insider at one end of his box and the record at the end of its run, the two alone take need + d_j of
-    `below`, or of `above`. It proves no loss: the insider may not be able to have that value.
-
-    Args:
-        boxes: The parts, with the boxes that the answers leave.
-        rows: See `rows_of`.
-        answers: One for each query, in units.
-        worlds: (w, n) tables that give these; without any, sums of the question alone are looked at.
-        need: Width that everybody must keep.
+    `below`, or of `above`. It proves no loss: the insider may not be able to have that value. Without worlds
+    sums of the question alone are looked at. As `narrowest`.
     """
     found = []
     for row in rows:
@@ -196,13 +180,9 @@ def _members(boxes: Knowledge, parts: Ints) -> Ints:
 
 
 def _left(
-    boxes: Knowledge,
-    row: Row,
-    value: int,
-    worlds: NDArray[np.integer],
-    insiders: int,
+    boxes: Knowledge, row: Row, value: int, worlds: NDArray[np.integer], insiders: int,
     fixed: NDArray[np.bool_],
-) -> int:
+) -> int:  # fmt: skip
     """What one combination leaves at most to the one who has least of it."""
     parts, sizes = row.parts, boxes.sizes[row.parts]
     low, high = (each[parts] for each in boxes.own)

@@ -1,13 +1,15 @@
 """Evidence that answers are safe: feasible tables that give them, and who keeps how much around each table.
 
 Answers to the same queries that differ in sums alone are judged together: one pair of tables is looked for
-between which there is a feasible table for each of them. What is found is kept here, never in the system; a
-question that gets other bases gets other evidence.
+between which there is a feasible table for each of them. It is looked around the roomy table first, then, for
+those whom that leaves open, around one with bases chosen anew. What is found is kept here, never in the
+system.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,14 +17,16 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
-from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
+from cae_sql.inference.certify.coverage import Coverage, Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.standard import Judgement, Standard
+from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.inference.tables.kept_moves import joined
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.threads import in_two
 
@@ -43,7 +47,7 @@ class Terms(NamedTuple):
     keep: bool = True
     """Whether later looks may build on this one: not where the answers are the true ones."""
     further: bool = True
-    """Whether other tables than the roomy one are used where it leaves somebody open."""
+    """Whether other tables than the roomy one, and other bases, are used where it leaves somebody open."""
     spared: int = 0
     """Where no table is found for more answers than this, the rest is not looked at."""
 
@@ -72,11 +76,15 @@ class _Past:
 
 
 class Evidence:
-    """What was shown of answers to some queries, over one roomy table and its bases."""
+    """What was shown of answers to some queries."""
 
     def __init__(self, tables: QuestionTables) -> None:
         """Nothing is shown yet."""
         self._tables = tables
+        self._firsts = dict[Standard, tuple[QuestionTables, bool]]()
+        self._renewed = dict[Standard, QuestionTables | None]()
+        self.tables = tables
+        """Over the roomy table, or the one with other bases once these were needed: what is to be kept."""
         self.open_parts: Ints = np.zeros(0, dtype=np.int64)
         """Parts of which the last look left somebody open."""
         self.missed: set[Sums] = set()
@@ -124,14 +132,9 @@ class Evidence:
         return Judgement(True, min(widths))
 
     def _look(self, boxes: Knowledge, group: Sequence[Sums], terms: Terms) -> Judgement | None:
-        tables, standard = self._tables, terms.standard
+        standard = terms.standard
         if boxes.narrowest < standard.need:
             return Judgement(False, boxes.narrowest)
-        pending = tables.pendings[0]
-        assert pending is not None
-        pins = hold(boxes, tables.totals, standard.insiders + 2, pending.basic)
-        if pins is None:
-            return None
         extremes = tuple((each.top, each.value, each.atoms.tobytes()) for each in boxes.extremes)
         name = extremes, boxes.low.tobytes(), boxes.high.tobytes(), standard
         kept, these = self.past.setdefault(name, {}), frozenset(group)
@@ -140,17 +143,23 @@ class Evidence:
         seen = [
             past for key, each in kept.items() if key != these and each.covers(group) for past in each.seen
         ]
-        earlier, safe, whole, late = len(seen), all_pairs(seen), True, False
         # what was looked at among others already is given a look of its own, no more
-        for turn, (ends, between) in enumerate(
-            self._ways(bounds_of(boxes, pins), group, name, terms, bool(seen))
-        ):
-            late = terms.allowance.over
-            if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
-                break
-            judged = Judged(boxes, pins, standard.need, standard.insiders, left_open(seen) if seen else None)
-            seen.append(show(tables, judged, ends, terms.allowance, terms.keep))
-            whole, safe = whole and between, all_pairs(seen)
+        earlier, again, whole, late, safe = len(seen), bool(seen), True, False, all_pairs(seen)
+        for tables in () if safe else self._views(terms):
+            pending = tables.pendings[0]
+            assert pending is not None
+            pins = hold(boxes, tables.totals, standard.insiders + 2, pending.basic)
+            if pins is None:
+                continue
+            ways = self._ways(tables, bounds_of(boxes, pins), group, name, terms, again)
+            for turn, (ends, between) in enumerate(ways):
+                late = terms.allowance.over
+                if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
+                    break
+                whom = left_open(seen) if seen else None
+                judged = Judged(boxes, pins, standard.need, standard.insiders, whom)
+                seen.append(show(tables, judged, ends, terms.allowance, terms.keep))
+                whole, safe = whole and between, all_pairs(seen)
             if safe:
                 break
         if not seen:
@@ -163,8 +172,68 @@ class Evidence:
             kept[these] = _Past(group, whole, seen[earlier:], done, judgement)
         return judgement
 
+    def _views(self, terms: Terms) -> Iterator[QuestionTables]:
+        """The queries over the roomy table, then over the one with bases chosen anew.
+
+        That one alone where somebody is left open around the roomy table itself, whatever is answered.
+        """
+        if not terms.further:
+            yield self._tables
+            return
+        tables, shown = self._itself(terms)
+        if terms.keep and self.tables is self._tables:
+            self.tables = tables
+        if shown:
+            yield tables
+        anew = self._anew(tables, terms)
+        if anew is not None:
+            self.tables = anew if terms.keep else self.tables
+            yield anew
+        elif not shown:
+            yield tables
+
+    def _itself(self, terms: Terms) -> tuple[QuestionTables, bool]:
+        """The queries with moves that show somebody around the table itself; whether everybody is shown."""
+        standard = terms.standard
+        if standard not in self._firsts:
+            tables = copy(self._tables)
+            tables.found, pending, shown = [], tables.pendings[0], False
+            assert pending is not None
+            boxes, totals = tables.boxes, tables.totals
+            pins = hold(boxes, totals, standard.insiders + 2, pending.basic)
+            ends = None if pins is None else tables.between(bounds_of(boxes, pins), [])
+            if pins is not None and ends is not None:
+                judged = Judged(boxes, pins, standard.need, standard.insiders)
+                looked = Coverage(tables, judged, ends)
+                shown = not len(looked.exactly(standard.need, terms.allowance, keep=True).open)
+            tables.first = joined(tables.found)
+            tables.moves, tables.found = joined([tables.first, tables.moves]), self._tables.found
+            if terms.allowance.over:
+                return tables, shown
+            self._firsts[standard] = tables, shown
+        return self._firsts[standard]
+
+    def _anew(self, tables: QuestionTables, terms: Terms) -> QuestionTables | None:
+        """The same over bases chosen anew; None where none are."""
+        standard, roomy_table = terms.standard, tables.roomy_table
+        if not (roomy_table.ways.new_bases and roomy_table.stale):
+            return None
+        if standard not in self._renewed:
+            if not terms.allowance.spend(roomy_table.count * (roomy_table.rank + 1) ** 2 / ENTRIES):
+                return None
+            other = renewed(roomy_table, standard.need, standard.insiders)
+            found = None if other is None else tables.over(other)
+            self._renewed[standard] = found if found is not None and found.usable else None
+        return self._renewed[standard]
+
     def _ways(
-        self, bounds: Bounds, sums: Sequence[Sums], name: Hashable, terms: Terms, again: bool
+        self,
+        tables: QuestionTables,
+        bounds: Bounds,
+        sums: Sequence[Sums],
+        name: Hashable,
+        terms: Terms,
+        again: bool,
     ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each answer, and whether for all in between too.
 
@@ -172,15 +241,16 @@ class Evidence:
         between tables for the single answers.
 
         Args:
+            tables: The queries.
             bounds: Between what totals lie.
             sums: The answers.
             name: Of the boxes, by which tables are remembered.
             terms: How it is looked.
             again: Whether all were looked at among others before: then no central table is made.
         """
-        tables, ranges = self._tables, _ranges(sums)
+        ranges = _ranges(sums)
         if tables.softs:
-            yield from self._led_ways(bounds, sums, ranges, terms)
+            yield from self._led_ways(tables, bounds, sums, ranges, terms)
             return
         found = tables.between(bounds, ranges, tables.totals)
         if found is not None:
@@ -190,19 +260,20 @@ class Evidence:
         found = None if around is None else central.between(around, ranges)
         if around is not None and found is not None:
             yield found, True
-        found = self._between_single(bounds, sums, name, terms)
+        found = self._between_single(tables, bounds, sums, (name, tables is self._tables), terms)
         if found is not None:
             yield found, False
 
     def _led_ways(
-        self, bounds: Bounds, sums: Sequence[Sums], ranges: Sequence[tuple[int, int]], terms: Terms
-    ) -> Iterator[tuple[Tables, bool]]:
+        self, tables: QuestionTables, bounds: Bounds, sums: Sequence[Sums],
+        ranges: Sequence[tuple[int, int]], terms: Terms,
+    ) -> Iterator[tuple[Tables, bool]]:  # fmt: skip
         """As `_ways`, where statistics are kept inside of ranges: around tables that are led to their middle.
 
         Exchange changes many parts by a little, and a spread by more than its range leaves. So from one
         answer to another moves of few parts lead.
         """
-        tables, central = self._tables, Central(self._tables, bounds, terms.allowance)
+        central = Central(tables, bounds, terms.allowance)
         middle = _middle(sums, ranges)
         for turn in range(1 + terms.further):
             found = central.table(middle) if turn else tables.table(bounds, middle)
@@ -214,10 +285,10 @@ class Evidence:
                 yield between, True
 
     def _between_single(
-        self, bounds: Bounds, sums: Sequence[Sums], name: Hashable, terms: Terms
+        self, tables: QuestionTables, bounds: Bounds, sums: Sequence[Sums], name: Hashable, terms: Terms
     ) -> Tables | None:
         """The least and the greatest total of each part over tables for the single answers."""
-        roomy_table = self._tables.roomy_table
+        roomy_table = tables.roomy_table
         if not roomy_table.ways.single_answers:
             return None
         each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]
@@ -226,25 +297,24 @@ class Evidence:
 
         # before the threads begin, so that what they come to does not hang on which is the quicker
         missing = sum(each is None for each in each_one)
-        terms.allowance.spend(missing * self._tables.boxes.count * (roomy_table.rank + 1) / ENTRIES)
+        terms.allowance.spend(missing * tables.boxes.count * (roomy_table.rank + 1) / ENTRIES)
 
         def work(first: int, last: int) -> None:
             for place in range(first, last):
                 if len(lost) > spared or terms.allowance.over:
                     return
                 if each_one[place] is None:
-                    each_one[place] = self._tables.table(bounds, sums[place])
+                    each_one[place] = tables.table(bounds, sums[place])
                     lost.extend([place] if each_one[place] is None else [])
 
         in_two(work, len(sums), roomy_table.count * (roomy_table.rank + 1) if len(sums) > 1 else 0)
-        tables = [table for table in each_one if table is not None]
+        found = {each: table for each, table in zip(sums, each_one, strict=True) if table is not None}
         if terms.keep:
-            found = zip(sums, each_one, strict=True)
-            self._found.update({(name, each): table for each, table in found if table is not None})
-            self.missed.update(sums[place] for place in lost)
-        if len(tables) < len(sums):
+            self._found.update({(name, each): table for each, table in found.items()})
+            self.missed = (self.missed | {sums[place] for place in lost}) - set(found)
+        if len(found) < len(sums):
             return None
-        return Tables(np.minimum.reduce(tables), np.maximum.reduce(tables))
+        return Tables(np.minimum.reduce(list(found.values())), np.maximum.reduce(list(found.values())))
 
 
 def _middle(sums: Sequence[Sums], ranges: Sequence[tuple[int, int]]) -> Sums:

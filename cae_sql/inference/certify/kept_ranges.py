@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.certify.learned import spread
 from cae_sql.inference.certify.question import Conditions, Question
+from cae_sql.inference.facts.extremes import Pins
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound, Kept, Share, held_in
 from cae_sql.inference.standard import Judgement, Standard
@@ -54,13 +56,8 @@ class Around:
 
     def even(self) -> Ints:
         """(n,) the roomy table, spread as evenly as may be over the records of each atom."""
-        boxes, totals = self.roomy_table.boxes, self.roomy_table.totals
-        order, firsts = boxes.members
-        each, more = np.divmod(totals, np.maximum(boxes.sizes, 1))
-        labels, place = boxes.atoms.labels, np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order)) - np.repeat(firsts[:-1], boxes.sizes)
-        found: Ints = each[labels] + (place < more[labels])
-        return found
+        boxes, nobody = self.roomy_table.boxes, np.zeros_like(self.roomy_table.totals)
+        return spread(boxes, self.roomy_table.totals, Pins(nobody, nobody))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +141,7 @@ class KeptRanges:
     def add(
         self, shares: Sequence[Kept], spare: int, holding: Holding | None, standard: Standard | None
     ) -> None:
-        """Keep what a range says, too.
-
-        Args:
-            shares: That.
-            spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
-            holding: Who was held where when everybody was shown to keep the limit with it, if it is known.
-            standard: What everybody keeps.
-        """
+        """Keep what a range says, too. As `AnsweredSystem.accept_range`."""
         self.shares += shares
         self._spare, self._standard = max(self._spare, spare), standard
         if shares:
@@ -174,11 +164,8 @@ class KeptRanges:
         return None if self._holding is None else self._holding.held
 
     def table(self, size: int, top: int) -> Ints | None:
-        """(n,) a table with all answers in which who is held is there; None where none is at hand.
-
-        Args:
-            size: Records, with spare ones.
-            top: Greatest value, in units: spare records are in the middle.
+        """(n,) a table with all answers in which who is held is there, spare records in the middle between 0
+        and the top; None where none is at hand.
         """
         guide = None if self._holding is None else self._holding.guide
         if guide is None or len(guide) > size:
@@ -189,28 +176,16 @@ class KeptRanges:
         """Who is held, where nobody knows any more who was."""
         self._holding = None
         if self._standard is not None:
-            return self.holding((), self._spare, self._standard, Allowance(CHOOSING), around, learn=True)
+            return self.holding((), self._spare, self._standard, Allowance(CHOOSING), around)
         for table in self.tables(around)[:1]:
             held = self._leading(around).held(table)
             return None if held is None else Holding(table.astype(np.int64), tuple(held), None)
         return None
 
     def holding(
-        self, more: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, around: Around,
-        learn: bool,
-    ) -> Holding | None:  # fmt: skip
-        """Who may be held where with more ranges known, so that everybody keeps a standard if that is found.
-
-        None where no table was found to choose them around.
-
-        Args:
-            more: What further ranges say.
-            spare: As many records as may be elsewhere.
-            standard: What everybody should keep.
-            allowance: What may be spent.
-            around: The system's tables.
-            learn: Whether moves and bases may be kept: not where a true answer is known.
-        """
+        self, more: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, around: Around
+    ) -> Holding | None:
+        """Who may be held where with more ranges known. As `AnsweredSystem.holding`."""
         leading = _Leading(around, [*self.shares, *more], max(spare, self._spare), self._seed)
         for place, source in enumerate([around.even(), *self.tables(around)[:GUIDES]]):
             guide = leading.led(source, place)
@@ -219,16 +194,14 @@ class KeptRanges:
                 bounds = bounds_in(leading.kept)
                 conditions = Conditions(held, guide, bounds)
                 question = Question(around.roomy_table, around.pool, [], conditions)
-                return Holding(guide, tuple(held), question.look((), standard, allowance, learn))
+                seen = question.judge_around_table((), standard, allowance, keep=False, further=False)
+                return Holding(guide, tuple(held), seen)
             if allowance.over:
                 break
         return None
 
     def tables(self, around: Around) -> NDArray[np.signedinteger]:
-        """(w, n) tables that agree with all answers and with what ranges say; worlds, where none is told.
-
-        For hypothetical answers; none where no table was found.
-        """
+        """(w, n) tables that keep all answers and ranges, if found. As `AnsweredSystem.tables`."""
         if not self.shares:
             return around.pool.values
         if self._tables is None or self._tables[0] != around.version:

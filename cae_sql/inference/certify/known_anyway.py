@@ -149,8 +149,9 @@ class KnownAnyway:
             return self._quantile(query)
         if query.kind == "spread":
             return self._spread(query)
-        kind = {"sum": "weighted", "weighted": "weighted", "count": "count"}.get(query.kind)
-        return None if kind is None else self._both(self._terms(query, kind))
+        if query.kind not in ("sum", "weighted", "count"):
+            return None
+        return self._both(self._terms(query, "count" if query.kind == "count" else "weighted"))
 
     def _both(self, terms: Terms) -> tuple[int, int] | None:
         least = self._least(terms)
@@ -248,14 +249,9 @@ class KnownAnyway:
 
 
 def hulls(points: Ints, of: Callable[[Ints], Ints]) -> tuple[Ints, Floats]:
-    """The lower convex hull of a function for each group, as pieces.
+    """The lower convex hull of a function over points (b, g), ascending: length and slope of its pieces.
 
-    Args:
-        points: (b, g) values, ascending.
-        of: The function, of (b, g) values.
-
-    Returns:
-        (b − 1, g) how long each piece is, 0 for none, and its slope; ascending in slope.
+    (b − 1, g) each: a length of 0 is no piece; slopes ascend.
     """
     values = of(points).astype(np.float64)
     lower = values.copy()

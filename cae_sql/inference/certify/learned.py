@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.facts.extremes import bounds_of, hold
+from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.search.judging import judge
 from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
+from cae_sql.inference.tables.kept_moves import joined
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -25,8 +25,10 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 class Learned:
     """Queries with their answers, ready to be what the system knows."""
 
+    asked_of: QuestionTables
+    """The queries over the system's roomy table, as it was."""
     question_tables: QuestionTables
-    """The queries over the roomy table, as it was."""
+    """The same over the roomy table that takes the answers in: that one, or one with other bases."""
     before: Pool
     """The worlds that this was worked out from."""
     values: tuple[int, ...]
@@ -40,7 +42,7 @@ class Learned:
     @property
     def current(self) -> bool:
         """Whether the roomy table is still as it was when this was worked out."""
-        return self.question_tables.current
+        return self.asked_of.current
 
     def judge(self, standard: Standard, allowance: Allowance) -> Judgement:
         """A search from worlds that agree with the answers."""
@@ -48,14 +50,14 @@ class Learned:
         assert known is not None
         return judge(known, self.pool.totals(), standard, allowance)
 
-    def take_in(self) -> None:
-        """Let the roomy table know: from now on the question is of no use."""
+    def take_in(self) -> RoomyTable:
+        """The roomy table with the answers, which the system has from now on: the question is of no use."""
         question_tables, roomy_table = self.question_tables, self.question_tables.roomy_table
         if not self.current:
             raise RuntimeError("the roomy table has changed since this was worked out")
         if self.totals is None or not question_tables.usable:
             roomy_table.lose()
-            return
+            return roomy_table
         answers = [self.values[place] for place in question_tables.fresh]
         roomy_table.apply(
             self.boxes,
@@ -64,21 +66,17 @@ class Learned:
             question_tables.rows,
             answers,
             question_tables.pendings,
-            question_tables.moves,
+            joined([*question_tables.found, question_tables.moves]),
         )
+        return roomy_table
 
 
 def kept(
     tables: QuestionTables, boxes: Knowledge, sums: Sequence[int], allowance: Allowance, guide: Ints | None
 ) -> Ints | None:
-    """(p',) the table that is kept from now on, with these answers; None if none was found.
+    """(p',) the table that is kept from now on, with answers to the fresh sums; None if none was found.
 
-    Args:
-        tables: The queries, usable; nobody is held in them.
-        boxes: The parts, with the boxes that the answers leave.
-        sums: Answers to the fresh sums.
-        allowance: What may be spent.
-        guide: (n,) a table with these answers, if one is at hand.
+    Nobody is held in `tables`; a guide is a table (n,) with these answers.
     """
     pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64))
     if pins is None:
@@ -94,20 +92,16 @@ def kept(
 def guided(
     tables: QuestionTables, boxes: Knowledge, sums: Sequence[int], allowance: Allowance
 ) -> Ints | None:
-    """(n,) a table with these answers, spare records too, that keeps what ranges say; None if not found.
-
-    Args:
-        tables: The queries, usable, with who is held and the bounds.
-        boxes: The parts, with the boxes that the answers leave.
-        sums: Answers to the fresh sums.
-        allowance: What may be spent.
-    """
+    """(n,) a table with these answers, spare records too, that keeps what ranges say; None if not found."""
     pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64))
     totals = None if pins is None else _kept(tables, bounds_of(boxes, pins), sums, allowance)
     if totals is None or pins is None:
         return None
-    totals = tables.led(bounds_of(boxes, pins), totals)
-    # spread over each part's records as evenly as may be, but for those who attain an extreme
+    return spread(boxes, tables.led(bounds_of(boxes, pins), totals), pins)
+
+
+def spread(boxes: Knowledge, totals: Ints, pins: Pins) -> Ints:
+    """(n,) totals over each part's records as evenly as may be, but for those who are held at an extreme."""
     order, firsts = boxes.members
     rest = totals - pins.top * boxes.high - pins.bottom * boxes.low
     each, more = np.divmod(rest, np.maximum(boxes.sizes - pins.count, 1))
@@ -129,31 +123,3 @@ def _kept(tables: QuestionTables, bounds: Bounds, sums: Sequence[int], allowance
         if found is not None:
             return found
     return None
-
-
-def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:
-    """Let a roomy table know one more answer, or lose it where no table is found."""
-    question_tables = QuestionTables(roomy_table, [query])
-    if question_tables.usable and question_tables.settled[0] is not None:
-        if question_tables.settled[0] != value:
-            raise InconsistentAnswers("an answer contradicts the ones before it")
-        return
-    boxes = question_tables.boxes if query.kind == "sum" else question_tables.boxes.with_extreme(query, value)
-    pins = (
-        hold(boxes, question_tables.totals, 1, np.zeros(0, dtype=np.int64))
-        if question_tables.usable
-        else None
-    )
-    totals = (
-        None
-        if pins is None
-        else question_tables.table(bounds_of(boxes, pins), [value] if question_tables.fresh else [])
-    )
-    if totals is None:
-        roomy_table.lose()
-        return
-    answers = [value] if question_tables.fresh else []
-    roomy_table.apply(
-        boxes, question_tables.parents, totals, question_tables.rows, answers, question_tables.pendings,
-        moves=question_tables.moves,
-    )  # fmt: skip

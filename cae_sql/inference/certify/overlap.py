@@ -24,13 +24,7 @@ class Overlap:
     """Of queries over the parts that they make."""
 
     def __init__(self, tables: QuestionTables, queries: Sequence[Query], plain: bool) -> None:
-        """Nothing is worked out yet.
-
-        Args:
-            tables: The parts.
-            queries: What is asked.
-            plain: Whether sums and extremes alone were told, no ranges of other statistics.
-        """
+        """`plain`: whether sums and extremes alone were told, no ranges of other statistics."""
         self._tables, self._queries, self._plain = tables, queries, plain
 
     def _marks(self, parts: Ints) -> NDArray[np.int8]:

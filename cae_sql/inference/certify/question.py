@@ -1,7 +1,8 @@
 """What if these queries were answered? Hypothetical answers are judged, and true ones.
 
-A question belongs to a system and a few queries asked together. Hypothetical answers are those of worlds in
-the pool, so nothing about them comes from the true table. Each set of answers is judged alike: is every
+A question belongs to a system and a few queries asked together; the system is left as it is by whatever is
+asked of it, until answers are accepted. Hypothetical answers are those of worlds in the pool, so nothing
+about them comes from the true table. Each set of answers is judged alike: is every
 record shown to keep a long enough run of values, or an exactly known set that will do (`mathematics.md`, 4)?
 """
 
@@ -16,18 +17,16 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.allowance import ENTRIES, UNLIMITED, Allowance
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
 from cae_sql.inference.certify.evidence import Evidence, Sums, Terms
 from cae_sql.inference.certify.learned import Learned, guided, kept
 from cae_sql.inference.certify.overlap import Overlap
-from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Answer, Ints, Query
+from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.search.judging import Search
 from cae_sql.inference.standard import Effort, Judgement, Standard
-from cae_sql.inference.tables.centering import rebuild
 from cae_sql.inference.tables.pool import Pool, drawn_extremes
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -78,43 +77,30 @@ class Question:
         """Refine what is known by the queries' sets.
 
         Args:
-            roomy_table: The system's; its bases and table may be renewed here, not what it knows.
+            roomy_table: The system's; not changed.
             pool: The system's worlds; not changed.
             queries: In the order in which they would be answered.
             conditions: How tables keep ranges of statistics: searches record by record know nothing of it.
         """
         self.roomy_table, self.pool = roomy_table, pool
         self.queries, self.conditions = list(queries), conditions
-        self._search = Search(pool, queries) if pool.knowledge is not None and conditions.plain else None
-        self._build()
+        self._records = Search(pool, queries) if pool.knowledge is not None else None
+        self._search = self._records if conditions.plain else None
+        kept = () if conditions.plain or not conditions.known else conditions[:3]
+        self.question_tables = QuestionTables(roomy_table, self.queries, *kept)
+        self.overlap = Overlap(self.question_tables, self.queries, conditions.plain)
+        self.evidence = Evidence(self.question_tables)
         self.settled: list[int | None] = [None] * len(self.queries)
         if self.question_tables.usable:
             self.settled = self.question_tables.settled
         elif self._search is not None:
             self.settled = self._search.settled
-        if not (conditions.known and (conditions.plain or self._can_be_learned)):
+        plain = conditions.plain or not self.queries or QuestionTables(roomy_table, self.queries).usable
+        if not (conditions.known and plain):
             # what could not be learned afterwards is not asked: nothing would be shown from then on
             self.question_tables.usable = False
         self._exact: dict[tuple[tuple[int, ...], Standard], Judgement | None] = {}
         """What is known without a search."""
-        self._known_exactly: dict[Standard, bool] = {}
-        """Whether that is so."""
-
-    def _build(self) -> None:
-        """Cut the roomy table by the queries; nothing is shown yet around its bases."""
-        held, table, bounds, known = self.conditions
-        if not known:
-            held, table, bounds = NO_CONDITIONS[:3]
-        elif self.conditions.plain:
-            table = None
-        self.question_tables = QuestionTables(self.roomy_table, self.queries, held, table, bounds)
-        self.overlap = Overlap(self.question_tables, self.queries, self.conditions.plain)
-        self.evidence = Evidence(self.question_tables)
-
-    @property
-    def _can_be_learned(self) -> bool:
-        """Whether the roomy table can take the queries in, ranges or not."""
-        return not self.queries or QuestionTables(self.roomy_table, self.queries).usable
 
     @property
     def current(self) -> bool:
@@ -138,26 +124,18 @@ class Question:
 
         Of all other sums one look judges those between two answers, too.
         """
-        return self.is_searched(standard) or (self._is_small and self._is_known_exactly(standard))
+        if self.is_searched(standard) or not self._is_small:
+            return self._is_small
+        # whether what the sums leave is known without a search, as seen at the answers of a world
+        values = tuple(int(query.of(self.pool.values[:1])[0]) for query in self.queries)
+        found = self._exactly(values, standard, UNLIMITED)
+        return found is not None and (found.safe or found.certain)
 
     @property
     def _is_small(self) -> bool:
         """Whether there are few enough records for searches."""
         few = len(self.question_tables.boxes.atoms.labels) <= MOST_SEARCHED
         return self._search is not None and few and self.roomy_table.ways.search
-
-    def _is_known_exactly(self, standard: Standard) -> bool:
-        """Whether what the sums leave is known without a search, as seen at the answers of a world."""
-        if standard not in self._known_exactly:
-            values = tuple(int(query.of(self.pool.values[:1])[0]) for query in self.queries)
-            found = self._exactly(values, standard, UNLIMITED)
-            self._known_exactly[standard] = found is not None and (found.safe or found.certain)
-        return self._known_exactly[standard]
-
-    @property
-    def _searched(self) -> Search:
-        assert self._search is not None
-        return self._search
 
     @property
     def open(self) -> list[int]:
@@ -259,7 +237,7 @@ class Question:
         for group in extremes.values():
             if allowance.over or not self.question_tables.usable:
                 break
-            judgement = self._show_renewing(group, terms)
+            judgement = self._show(group, terms)
             if judgement is not None and judgement.safe:
                 found.update(dict.fromkeys(group, judgement))
             elif self.evidence.missed and not self.is_one_by_one(standard):
@@ -300,12 +278,12 @@ class Question:
         shown = self.judge_around_table(values, standard, allowance)
         if shown is not None and shown.safe:
             return shown
-        if not self.is_searched(standard):
+        if self._search is None or not self.is_searched(standard):
             return Judgement(False, -1) if shown is None else shown
-        return self._searched.judge(values, worlds, standard, allowance, effort)
+        return self._search.judge(values, worlds, standard, allowance, effort)
 
     def judge_true(
-        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = False,
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool = False,
         wide: bool = False,
     ) -> Judgement | None:  # fmt: skip
         """As `judge`, of answers that no world of the pool gives; None where searches would need one.
@@ -314,14 +292,14 @@ class Question:
             values: One answer per query, in units.
             standard: What everybody must keep.
             allowance: What may be spent; nothing more is tried beyond it.
-            renew: Whether bases may be chosen anew: only where later verdicts may hang on these answers.
+            keep: Whether what is found may be kept: only where later verdicts may hang on these answers.
             wide: Whether runs are searched for however wide they are.
         """
         self.evidence.open_parts = np.zeros(0, dtype=np.int64)
         exact = self.exactly(values, standard, allowance)
         if exact is not None:
             return exact
-        judgement = self.judge_around_table(values, standard, allowance, renew)
+        judgement = self.judge_around_table(values, standard, allowance, keep)
         if judgement is not None and judgement.safe:
             return judgement
         searched = self._is_small if wide else self.is_searched(standard)
@@ -329,60 +307,25 @@ class Question:
 
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
         """What is known without a search, in small systems; None where it is not. Found out once."""
-        key = tuple(values), standard
-        if key not in self._exact:
-            found = self._exactly(values, standard, allowance) if self.is_one_by_one(standard) else None
-            if allowance.over:
-                return found
-            self._exact[key] = found
-        return self._exact[key]
+        return self._exactly(values, standard, allowance) if self.is_one_by_one(standard) else None
 
     def _exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
-        known = self.roomy_table.ways.exact_sets
-        return self._searched.exactly(values, standard, allowance) if known else None
+        key = tuple(values), standard
+        if self._search is None or not self.roomy_table.ways.exact_sets or key in self._exact:
+            return self._exact.get(key)
+        found = self._search.exactly(values, standard, allowance)
+        if not allowance.over:
+            self._exact[key] = found
+        return found
 
     def judge_around_table(
-        self, values: Sequence[int], standard: Standard, allowance: Allowance, renew: bool = True
-    ) -> Judgement | None:
-        """What the roomy table shows for given answers; None where it can show nothing."""
+        self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool = True,
+        further: bool = True,
+    ) -> Judgement | None:  # fmt: skip
+        """What the roomy table shows for given answers, alone if `further` says no; None if nothing."""
         if not self.question_tables.usable:
             return None
-        if renew:
-            return self._show_renewing([tuple(values)], Terms(standard, allowance))
-        return self._show([tuple(values)], Terms(standard, allowance, keep=False))
-
-    def look(
-        self, values: Sequence[int], standard: Standard, allowance: Allowance, keep: bool
-    ) -> Judgement | None:
-        """As `judge_around_table`, around the roomy table alone."""
-        self.evidence.open_parts = np.zeros(0, dtype=np.int64)
-        if not self.question_tables.usable:
-            return None
-        return self._show([tuple(values)], Terms(standard, allowance, keep, further=False))
-
-    def _show_renewing(self, group: Sequence[tuple[int, ...]], terms: Terms) -> Judgement | None:
-        """As `_show`, once more with bases chosen anew where somebody is left open and that may help."""
-        judgement = self._show(group, terms)
-        if judgement is not None and judgement.safe:
-            return judgement
-        width, roomy_table = self.roomy_table.rank + 1, self.roomy_table
-        if not roomy_table.ways.new_bases or not roomy_table.stale:
-            return judgement
-        if not terms.allowance.spend(roomy_table.count * width**2 / ENTRIES):
-            return judgement
-        self._renew(terms.standard)
-        return self._show(group, terms) if self.question_tables.usable else judgement
-
-    def _renew(self, standard: Standard) -> None:
-        """Give the roomy table better bases; what was worked out from the old ones is worked out again."""
-        plain = QuestionTables(self.roomy_table, [])
-        pins = hold(plain.boxes, plain.totals, standard.insiders + 2, np.zeros(0, dtype=np.int64))
-        if pins is not None:
-            rebuild(self.roomy_table, bounds_of(plain.boxes, pins), standard.need, standard.insiders)
-        self.roomy_table.renewed()
-        open_parts = self.evidence.open_parts
-        self._build()
-        self.evidence.open_parts = open_parts
+        return self._show([tuple(values)], Terms(standard, allowance, keep, further))
 
     def _show(self, group: Sequence[tuple[int, ...]], terms: Terms) -> Judgement | None:
         """Everybody at once, for answers that differ in sums only; None where nothing can be shown."""
@@ -395,7 +338,9 @@ class Question:
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
         """The parts, with the boxes and extremes that answers leave."""
-        boxes = self.question_tables.boxes
+        return self._with_extremes(self.question_tables.boxes, values)
+
+    def _with_extremes(self, boxes: Knowledge, values: Sequence[int]) -> Knowledge:
         for query, value in zip(self.queries, values, strict=True):
             if query.kind != "sum":
                 boxes = boxes.with_extreme(query, value)
@@ -414,26 +359,21 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
-        if self.conditions.plain:
-            return self._learned(values, allowance)
-        plain, guide = Question(self.roomy_table, self.pool, self.queries), None
-        if self.question_tables.usable:
-            guide = guided(self.question_tables, self.boxes_with(values), self._fresh(values), allowance)
-        return replace(plain._learned(values, allowance, guide), guide=guide)
-
-    def _learned(self, values: Sequence[int], allowance: Allowance, guide: Ints | None = None) -> Learned:
-        tables, boxes = self.question_tables, self.boxes_with(values)
-        totals = kept(tables, boxes, self._fresh(values), allowance, guide) if tables.usable else None
-        if self._search is None and totals is None:
-            raise OutOfTime("no world was found in the time allowed")
-        if totals is None:
-            worlds = self.pool.refound(*self._searched.known_with(values), allowance)
+        tables, boxes, guide = self.evidence.tables, self.boxes_with(values), None
+        if not self.conditions.plain:
+            if tables.usable:
+                guide = guided(tables, boxes, self._fresh(values), allowance)
+            # who is held is no part of what is learned
+            tables = QuestionTables(tables.with_found(), self.queries)
+            boxes = self._with_extremes(tables.boxes, values)
+        sums = tuple(values[place] for place in tables.fresh)
+        totals = kept(tables, boxes, sums, allowance, guide) if tables.usable else None
+        if totals is not None:
+            worlds = self.pool.answered(tables, boxes, sums, totals)
+            if self._records is not None:
+                worlds = worlds.of_few(self._records.known_with(values)[0])
+        elif self._records is not None:
+            worlds = self.pool.refound(*self._records.known_with(values), allowance)
         else:
-            worlds = self.pool.answered(tables, boxes, self._fresh(values), totals)
-            if self._search is not None:
-                worlds = worlds.of_few(self._search.known_with(values)[0])
-        return Learned(tables, self.pool, tuple(values), boxes, totals, worlds)
-
-    def answers(self, values: Sequence[int]) -> list[Answer]:
-        """The queries with their answers."""
-        return [query.answered(value) for query, value in zip(self.queries, values, strict=True)]
+            raise OutOfTime("no world was found in the time allowed")
+        return Learned(self.question_tables, tables, self.pool, tuple(values), boxes, totals, worlds, guide)

@@ -7,8 +7,7 @@ nobody's value and have pivots of 1. Nothing is said where it finds nothing.
 
 Why that holds. A sum that is asked, or its difference with one that was answered or is asked beside it, over
 one record gives that record's value; over two it gives either to the other. It is news if a sum that is asked
-is no combination of those answered. That is shown modulo a prime: what is a combination is one there too, as
-long as the answered sums have the rank there that they have in whole numbers.
+is no combination of those answered: if least squares leave more of it than floats lose.
 """
 
 from __future__ import annotations
@@ -21,10 +20,11 @@ from numpy.typing import NDArray
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.repeated import MOST_ENTRIES, multiples
+from cae_sql.inference.facts.repeated import MOST_ENTRIES
 from cae_sql.inference.facts.spares import with_spares
 
-PRIME = 2**31 - 1
+FAR = 1e-6
+"""Coefficients, 0 and ±1, by which a sum is no combination: of one floats leave some 10⁻¹²."""
 LOOKED_AT = 10**8
 """Records times differences, at most: some milliseconds for each ten million."""
 
@@ -34,12 +34,7 @@ def singled_out(
 ) -> bool:
     """Whether any answer to some sums would tell a value to somebody.
 
-    Args:
-        answers: What has been answered, on a grid.
-        queries: What is asked together.
-        size: Number of records that are somebody's.
-        insiders: 0 or 1 individuals who know their own value.
-        lumps: How many records each lump stands for: of combinations with one nothing is said.
+    Records from `size` on are nobody's: lumps, of combinations with which nothing is said, and spare ones.
     """
     whole = with_spares(size + len(lumps), [*answers, *queries])
     if any(each.kind != "sum" or not _plain(each.coefficients) for each in (*answers, *queries)):
@@ -81,11 +76,7 @@ def _combined(
             for sign in (1, -1):
                 mixed = np.zeros(size, dtype=np.int8)
                 mixed[query.members] = 1 if query.coefficients is None else query.coefficients
-                mixed[other.members] -= np.int8(sign) * (
-                    np.ones(1, dtype=np.int8)
-                    if other.coefficients is None
-                    else other.coefficients.astype(np.int8)
-                )
+                mixed[other.members] -= sign * (1 if other.coefficients is None else other.coefficients)
                 yield mixed
 
 
@@ -96,21 +87,7 @@ def _new(answers: Sequence[Query], queries: Sequence[Query], size: int) -> bool:
         atoms.refine(each)
         if atoms.count * (len(answers) + len(queries)) > MOST_ENTRIES:
             return False
-    rows = np.array([atoms.row(each) for each in (*answers, *queries)])
-    left, told = rows % PRIME, len(answers)
-    independent, hanging = list[int](), list[int]()
-    for place in range(told):
-        pivots = np.flatnonzero(left[place])
-        if not len(pivots):
-            hanging.append(place)
-            continue
-        independent.append(place)
-        pivot = pivots[0]
-        left[place] = left[place] * pow(int(left[place, pivot]), -1, PRIME) % PRIME
-        below = left[place + 1 :]
-        below -= below[:, pivot, None] * left[place] % PRIME
-        below %= PRIME
-    # what hangs on others modulo the prime must do so in whole numbers too: then the prime hides nothing
-    if hanging and not multiples(rows[independent], rows[hanging])[1].all():
-        return False
-    return bool(left[told:].any())
+    rows = np.array([atoms.row(each) for each in (*answers, *queries)], dtype=np.float64)
+    told, asked = rows[: len(answers)], rows[len(answers) :]
+    left = asked - np.linalg.lstsq(told.T, asked.T, rcond=None)[0].T @ told
+    return bool((np.abs(left) > FAR).any())

@@ -8,10 +8,12 @@ roomy table, so from past answers alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import relax
 from cae_sql.inference.tables.exchange import Bounds
@@ -50,12 +52,32 @@ def near(roomy_table: RoomyTable) -> Ints:
     return room
 
 
-def rebuild(
-    roomy_table: RoomyTable,
-    bounds: Bounds,
-    need: int,
-    insiders: int,
-) -> None:
+def renewed(roomy_table: RoomyTable, need: int, insiders: int) -> RoomyTable | None:
+    """The same answers over bases and a table that are chosen anew; None where no answer has come since.
+
+    The given table stays as it is, and what it says here hangs on it and the standard alone. Coefficients are
+    shared, so only one of the two may take in answers.
+    """
+    if roomy_table.renewal is None or roomy_table.renewal[0] != (need, insiders):
+        roomy_table.renewal = (need, insiders), _renewed(roomy_table, need, insiders)
+    return roomy_table.renewal[1]
+
+
+def _renewed(roomy_table: RoomyTable, need: int, insiders: int) -> RoomyTable | None:
+    if roomy_table.grown_from is not None:
+        before, spares, top = roomy_table.grown_from
+        found = renewed(before, need, insiders)
+        return None if found is None else found.grown(spares, top)
+    boxes, totals = roomy_table.boxes, roomy_table.totals
+    pins = hold(boxes, totals, insiders + 2, np.zeros(0, dtype=np.int64)) if roomy_table.stale else None
+    if pins is None:
+        return None
+    found = replace(roomy_table, sums=list(roomy_table.sums), renewed_at=roomy_table.rank)
+    rebuild(found, bounds_of(boxes, pins), need, insiders)
+    return found
+
+
+def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -> None:
     """Choose bases and swaps anew, as many as seem to be needed, and give those who pay room.
 
     Args:
@@ -69,11 +91,8 @@ def rebuild(
     chosen = _chosen(roomy_table, reserves, need, insiders)
     if not chosen:
         return
-    # the old ones make place first
-    spare = [basis.columns for basis in roomy_table.bases[1:]]
-    roomy_table.bases = roomy_table.bases[:1]
-    columns = roomy_table.columns([inverse for _, inverse in chosen], spare)
-    bases = [Basis(basic, mine) for (basic, _), mine in zip(chosen, columns, strict=True) if mine is not None]
+    columns = [(basic, roomy_table.columns(inverse)) for basic, inverse in chosen]
+    bases = [Basis(basic, mine) for basic, mine in columns if mine is not None]
     if not bases:
         return
     roomy_table.bases = bases

@@ -68,15 +68,7 @@ class _Goals(NamedTuple):
 def with_shares(
     table: NDArray[np.integer], boxes: tuple[Ints, Ints], alike: Alike, shares: Sequence[Share], spare: int
 ) -> Ints | None:
-    """A table with the same sums that keeps boxes, and shares with some to spare; None where none is found.
-
-    Args:
-        table: (n,) a world, in units.
-        boxes: (n,) each: least and greatest value of each record.
-        alike: The records.
-        shares: What it shall keep.
-        spare: By how many more than they say.
-    """
+    """(n,) a table with the same sums that keeps boxes, and shares with `spare` more; None if not found."""
     values = table.astype(np.int64)
     if ((values < boxes[0]) | (values > boxes[1])).any():
         return None
@@ -180,17 +172,10 @@ def led(
     softs: Sequence[Soft], sizes: Ints, totals: Ints, ends: tuple[Ints, Ints], alike: Alike, seed: int,
     mixed: bool = False, inside: float = INSIDE,
 ) -> tuple[Ints, bool]:  # fmt: skip
-    """Totals with the same sums, nearer to the middle of all ranges; and whether they are well inside.
+    """Totals (p,) with the same sums, between ends, nearer to the middle of ranges; and whether well inside.
 
-    Args:
-        softs: The ranges.
-        sizes: (p,) records of each part.
-        totals: (p,) where to start.
-        ends: (p,) each: between what totals must lie.
-        alike: The parts.
-        seed: Of chance.
-        mixed: Whether they shall be others, at random, that miss the ranges by no more.
-        inside: Part of a cell that shall be left on both sides.
+    That is by `inside` of a cell on both sides. With `mixed` they are others, at random, that miss the ranges
+    by no more.
     """
     found, count = totals.astype(np.int64), len(totals)
     goals = np.zeros((len(softs), 5))

@@ -76,14 +76,7 @@ class Soft:
     """One such range, over the parts of a question."""
 
     def __init__(self, bound: Bound, labels: Ints, sizes: Ints, several: bool) -> None:
-        """See whose weights are where.
-
-        Args:
-            bound: The range.
-            labels: (n,) part of each record.
-            sizes: (p',) records of each part.
-            several: Whether other weighted sums are kept besides.
-        """
+        """See whose weights are where: (n,) part of each record, (p',) sizes; of `several` weighted sums."""
         members, count = bound.query.members, len(sizes)
         parts, given = labels[members], bound.query.coefficients
         weights = np.ones(len(members)) if given is None else given.astype(np.float64)
@@ -104,10 +97,7 @@ class Soft:
     def over(
         self, boxes: Knowledge, pins: Pins, tables: Tables, need: int, insiders: int
     ) -> tuple[Floats, Floats, float] | None:
-        """Gradient and cost (p',) and what may be spent, in every one of some tables; None: there is no room.
-
-        As `toll`.
-        """
+        """Gradient and cost (p',) and what may be spent, in all of some tables; None: there is no room."""
         here, loose = self.sizes > 0, boxes.sizes - pins.count
         held = pins.top * boxes.high + pins.bottom * boxes.low
         all_held = here & (loose == 0)
@@ -190,16 +180,7 @@ def alike_in(query: Query) -> list[Query]:
 def toll(
     softs: Sequence[Soft], boxes: Knowledge, pins: Pins, tables: Tables, need: int, insiders: int
 ) -> Toll | None:
-    """What moves may change around some tables; None where a range may be missed without any.
-
-    Args:
-        softs: The ranges.
-        boxes: The parts, with the boxes of this judgement.
-        pins: The held records.
-        tables: What is shown is shown for all of them.
-        need: Width that everybody should keep.
-        insiders: 0 or 1 individuals who know their own value.
-    """
+    """What moves may change around all of some tables; None where a range may be missed without any."""
     found = [soft.over(boxes, pins, tables, need, insiders) for soft in softs]
     good = [each for each in found if each is not None]
     if len(good) < len(found):

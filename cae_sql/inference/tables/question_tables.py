@@ -8,6 +8,7 @@ which no earlier answer sees; what it does not suffice for is done by steps that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,10 +81,19 @@ class QuestionTables:
         self.usable = roomy_table.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
         self._reserves: list[Reserves | None] = []
-        self._moves: Moves | None = None
-        self._bounds = bounds
+        self.first = NO_MOVES
+        """Moves that showed somebody around the table itself, whatever is answered: among `moves`."""
+        self.found: list[Moves] = []
+        """Moves that looks have found: later questions may use them, once this one's answers are known."""
+        self._held, self._table, self._bounds = held, table, bounds
         self._extend()
         self.exchange = Exchange(self._rows, self.parents, roomy_table.unseen)
+
+    def over(self, roomy_table: RoomyTable) -> QuestionTables:
+        """The same over another roomy table of the same answers."""
+        twin = QuestionTables(roomy_table, self.queries, self._held, self._table, self._bounds)
+        twin.first, twin.moves, twin.found = self.first, self.moves, self.found
+        return twin
 
     @property
     def current(self) -> bool:
@@ -115,26 +125,27 @@ class QuestionTables:
 
     # --- moves that were kept
 
-    @property
+    @cached_property
     def moves(self) -> Moves:
         """Those by which somebody was shown before, over the parts: each keeps all sums, past and new."""
-        if self._moves is None:
-            past = self.roomy_table.kept_moves()
-            if not past.count or not self.roomy_table.ways.kept_moves:
-                return NO_MOVES  # pairs of many parts take their time
-            pairs = [self.exchange.pairs(number) for number in range(len(self._rows))]
-            found = past.over_parts(self.parents, self._room, self._rows, pairs)
-            # past sums have the same coefficients in all parts of an atom: they were looked at before
-            well = found.kept_by(np.ascontiguousarray(self._rows.T.astype(np.int8)))
-            self._moves = found if well.all() else found.taken(np.flatnonzero(well))
-        return self._moves
+        past = self.roomy_table.moves
+        if not past.count or not self.roomy_table.ways.kept_moves:
+            return NO_MOVES  # pairs of many parts take their time
+        pairs = [self.exchange.pairs(number) for number in range(len(self._rows))]
+        found = past.over_parts(self.parents, self._room, self._rows, pairs)
+        # past sums have the same coefficients in all parts of an atom: they were looked at before
+        well = found.kept_by(np.ascontiguousarray(self._rows.T.astype(np.int8)))
+        return found if well.all() else found.taken(np.flatnonzero(well))
 
     def keep(self, found: Moves) -> None:
-        """Keep moves for what follows, whatever becomes of this question: none that true answers led to."""
-        found = found.taken(np.flatnonzero(found.kept_by(self.marks_of(np.arange(self.boxes.count)))))
-        self._moves = joined([found, self.moves])
-        if self.current:
-            self.roomy_table.keep(found.over_atoms(self.parents))
+        """Keep moves for questions that follow if this one is answered: none that true answers led to."""
+        well = found.kept_by(self.marks_of(np.arange(self.boxes.count)))
+        self.found[:] = [joined([found.taken(np.flatnonzero(well)), *self.found])]
+
+    def with_found(self) -> RoomyTable:
+        """The roomy table with what was found among its moves."""
+        found = [each.over_atoms(self.parents) for each in (*self.found, self.first)]
+        return replace(self.roomy_table, moves=joined([*found, self.roomy_table.moves]))
 
     # --- bases
 

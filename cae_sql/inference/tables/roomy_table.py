@@ -4,15 +4,14 @@ move.
 A `RoomyTable` holds an atom-level table that agrees with every answer (each atom's total, spread evenly over
 its records), and *bases*: for every independent sum one basic atom, such that raising any other atom by 1
 takes whole numbers from the basic ones and keeps every sum (`mathematics.md`, 2: integer basis). Bases share
-no basic atom, so what one has no room for another may have. It changes by `apply` alone; what queries would
-do to it is worked out beside it, by `cae_sql.inference.tables.question_tables`.
+no basic atom, so what one has no room for another may have. It changes by `apply` and `lose` alone; what
+queries would do to it is worked out beside it, by `cae_sql.inference.tables.question_tables`.
 
 Nothing here comes from the true table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,7 +23,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves
 from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
 from cae_sql.inference.ways import ALL, Ways
 from cae_sql.threads import in_two
@@ -107,9 +106,11 @@ class RoomyTable:
     fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     """(q, 4) two of them against each other: moves that keep every sum."""
     moves: Moves = NO_MOVES
-    """Moves of single records that keep every sum, by which somebody was shown ..."""
-    _later: list[Moves] = field(default_factory=list, repr=False)
-    """... and those that were found since: they are many, and put to the others when somebody asks."""
+    """Moves of single records that keep every sum, by which somebody was shown."""
+    grown_from: tuple[RoomyTable, int, int] | None = field(default=None, repr=False)
+    """Where this is another one with spare records: that one, how many, and the greatest value."""
+    renewal: tuple[tuple[int, int], RoomyTable | None] | None = field(default=None, repr=False)
+    """What `centering.renewed` last said, and of what: worked out from the rest, and never what it is."""
     ways: Ways = ALL
     """Which ways of showing somebody are used."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
@@ -125,8 +126,7 @@ class RoomyTable:
     def grown(self, spares: int, top: int) -> RoomyTable:
         """With so many spare records more, in the middle of the domain, an atom that is in no sum.
 
-        What grows with atoms × sums is shared with this table, so only one of the two may take in answers;
-        bases are not chosen anew for the other.
+        What grows with atoms × sums is shared with this table, so only one of the two may take in answers.
         """
         count = self.count
         whole = Basis(np.zeros(0, np.int64), self.marks)
@@ -140,32 +140,16 @@ class RoomyTable:
             totals=np.append(self.totals, spares * top // 2),
             sums=list(self.sums),
             bases=[Basis(basis.basic, basis.columns) for basis in self.bases],
-            renewed_at=self.rank,
             swaps=None if self.swaps is None else self.swaps.grown(),
-            moves=self.kept_moves(),
-            _later=[],
+            grown_from=(self, spares, top),
+            renewal=None,
             _unseen=np.append(self.unseen, True),
         )
-
-    def keep(self, moves: Moves) -> None:
-        """Keep moves of single records that keep every sum."""
-        self._later.append(moves)
-
-    def kept_moves(self) -> Moves:
-        """Those by which somebody was shown, of each atom the latest first."""
-        self.moves = joined([*reversed(self._later), self.moves])
-        self._later.clear()
-        return self.moves
 
     @property
     def stale(self) -> bool:
         """Whether choosing all bases anew may help: answers have come since."""
         return self.usable and self.rank > self.renewed_at
-
-    def renewed(self) -> None:
-        """The bases were chosen anew."""
-        self.renewed_at = self.rank
-        self.version += 1
 
     def look_for_swaps(self) -> None:
         """Look for swaps anew, where there are many atoms: where there are few they have room themselves."""
@@ -234,8 +218,7 @@ class RoomyTable:
             self.swaps = self.swaps.carried(parents, rows, width)
             self.fours = self.fours[kept_by(self.fours, rows.T)]
         self.boxes, self.totals, self.bases = boxes, totals, kept
-        self.moves = moves
-        self._later.clear()
+        self.moves, self.grown_from, self.renewal = moves, None, None
         self.sums += values
         if self._unseen is not None:
             self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)
@@ -251,32 +234,18 @@ class RoomyTable:
         found = basis_of(self.marks[: self.count, : self.rank], taken, room, candidates)
         if found is None:
             return None
-        columns = self.columns([found[1]])[0]
+        columns = self.columns(found[1])
         return None if columns is None else Basis(found[0], columns)
 
-    def columns(
-        self, inverses: Sequence[NDArray[np.float32]], spare: Sequence[Columns] = ()
-    ) -> list[Columns | None]:
-        """The columns of all atoms in terms of some bases, given by inverses; None for one with too large
-        entries.
-
-        `spare` is memory that nobody needs any more: new memory takes as long as the columns do.
-        """
-        places = [each for each in spare if each.shape[0] >= self.count and each.shape[1] >= self.rank]
-        return [
-            self._columns(inverse, places.pop() if places else np.zeros(self.marks.shape, dtype=np.int8))
-            for inverse in inverses
-        ]
-
-    def _columns(self, inverse: NDArray[np.float32], columns: Columns) -> Columns | None:
-        columns[:, self.rank :] = 0
+    def columns(self, inverse: NDArray[np.float32]) -> Columns | None:
+        """The columns of all atoms in terms of a basis, given by its inverse; None with too large entries."""
+        columns = np.zeros(self.marks.shape, dtype=np.int8)
         for first in range(0, self.count, AT_ONCE):
             some = slice(first, min(first + AT_ONCE, self.count))
             found = columns_in(self.marks[some, : self.rank], inverse)
             if found is None:
                 return None
             columns[some, : self.rank] = found
-        columns[self.count :] = 0
         return columns
 
 

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from cae_sql.inference.certify.learned import advance
 from cae_sql.inference.certify.question import Question
+from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.tables.pool import Pool
+from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
 
 Ints = NDArray[np.int64]
@@ -102,6 +103,23 @@ class Told:
             if not Possible(self.size, self.top, queries, values).can({}):
                 wrong.append("no records have these totals")
         return wrong
+
+
+def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:
+    """Let a roomy table know one more true answer, or lose it where exchange and steps find no table."""
+    tables = QuestionTables(roomy_table, [query])
+    if tables.usable and tables.settled[0] is not None:
+        assert tables.settled[0] == value
+        return
+    boxes = tables.boxes if query.kind == "sum" else tables.boxes.with_extreme(query, value)
+    answers = [value] if tables.fresh else []
+    pins = hold(boxes, tables.totals, 1, np.zeros(0, dtype=np.int64)) if tables.usable else None
+    totals = None if pins is None else tables.table(bounds_of(boxes, pins), answers)
+    if totals is None:
+        roomy_table.lose()
+        return
+    pendings, moves = tables.pendings, tables.moves
+    roomy_table.apply(boxes, tables.parents, totals, tables.rows, answers, pendings, moves)
 
 
 def answer(query: Query, table: Ints) -> int:

@@ -44,7 +44,7 @@ def answered(seed: int) -> tuple[AnsweredSystem, NDArray[np.int64], list[NDArray
 def middle(system: AnsweredSystem, least: int, most: int) -> kept_ranges.Holding | None:
     """Who may be held with the middle value of everybody between two ends."""
     query = Query(kind="quantile", members=np.arange(PEOPLE), ranks=(PEOPLE // 2, PEOPLE // 2))
-    return system.holding(shares_of(query, least, most, TOP), 2, STANDARD, Allowance(10**10), learn=True)
+    return system.holding(shares_of(query, least, most, TOP), 2, STANDARD, Allowance(10**10))
 
 
 @given(

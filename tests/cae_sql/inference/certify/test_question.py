@@ -59,10 +59,10 @@ def test_only_few_records_are_searched_one_by_one_and_pairs_for_narrow_runs_alon
 def test_wide_runs_beside_an_insider_are_searched_for_where_the_true_answer_alone_decides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Elsewhere a look that may choose bases anew took them for searched: seconds, and nothing won."""
+    """Elsewhere a look of which something is kept took them for searched: seconds, and nothing won."""
     monkeypatch.setattr(Question, "judge_around_table", lambda *_, **__: Judgement(False, -1))
     monkeypatch.setattr(Search, "exactly", lambda *_: None)
     question = told_apart(120).question([told_apart(120).query("sum", np.arange(2))])
     standard = Standard(24, insiders=1)
-    assert question.judge_true((24,), standard, Allowance(), renew=True) == Judgement(False, -1)
-    assert question.judge_true((24,), standard, Allowance(), renew=True, wide=True) is None
+    assert question.judge_true((24,), standard, Allowance(), keep=True) == Judgement(False, -1)
+    assert question.judge_true((24,), standard, Allowance(), keep=True, wide=True) is None

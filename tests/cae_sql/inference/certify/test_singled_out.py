@@ -132,5 +132,5 @@ def test_before_any_answer_everybody_has_the_whole_domain(size: int, insiders: i
         system, standard = AnsweredSystem(size, 0, TOP, 1), Standard(need, insiders=insiders)
         table = Question(system.roomy_table, system.pool(), [])
         assert system.judged(standard, Allowance(REPORT)) == table.judge_around_table(
-            (), standard, Allowance(REPORT), renew=False
+            (), standard, Allowance(REPORT), keep=False
         )

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cae_sql.inference.certify.learned import advance
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables.centering import near, rebuild
 from cae_sql.inference.tables.roomy_table import RoomyTable
 from tests.cae_sql.inference.tables.test_roomy_table import wrong_with_bases
-from tests.cae_sql.inference.told import Told, told_at_random
+from tests.cae_sql.inference.told import Told, advance, told_at_random
 
 
 def rebuilt(roomy_table: RoomyTable, need: int, insiders: int) -> bool:

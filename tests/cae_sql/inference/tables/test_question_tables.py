@@ -16,7 +16,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.standard import Standard
-from cae_sql.inference.system_state import several_bases
+from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.columns import columns_of
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.question_tables import QuestionTables
@@ -109,33 +109,33 @@ def test_pending_columns_are_those_of_a_center_that_has_applied_them() -> None:
 def test_nothing_changes_in_a_center_by_looking_and_judging(insiders: int) -> None:
     for told, question_tables in tables_of_questions(2, 25, ("sum", "sum", "signed", "max", "min")):
         roomy_table, asked = question_tables.roomy_table, len(question_tables.queries)
-        while roomy_table.stale:
-            roomy_table.renewed()  # bases are chosen anew only so often
         before = state(roomy_table)
         question = told.question(roomy_table, asked)
         values, standard = tuple(values_asked(told, question_tables)), Standard(1, None, insiders)
         later = Allowance()
         question.judge_together([values], standard, later)
-        question.judge_around_table(values, standard, later, renew=False)
+        question.judge_around_table(values, standard, later)
         question.judge_true(values, standard, later)
         assert state(roomy_table) == before
 
 
 @pytest.mark.slow
-def test_only_choosing_bases_anew_changes_them_and_it_keeps_every_answer() -> None:
-    renewed = 0
+def test_choosing_bases_anew_keeps_every_answer_and_leaves_the_table_as_it_was() -> None:
+    found = 0
     for told, question_tables in tables_of_questions(3, 25):
         roomy_table, asked = question_tables.roomy_table, len(question_tables.queries)
-        before = list(roomy_table.sums)
-        question = told.question(roomy_table, asked)
-        question.judge_around_table(
-            tuple(values_asked(told, question_tables)), Standard(told.top, None, 1), Allowance()
-        )
-        renewed += roomy_table.renewed_at > 0
+        before = state(roomy_table)
+        other = renewed(roomy_table, told.top, 1)
+        assert state(roomy_table) == before
+        if other is None:
+            continue
+        found += other.bases != roomy_table.bases
+        assert other.sums == roomy_table.sums
+        assert renewed(roomy_table, told.top, 1) is other
+        assert renewed(other, told.top, 1) is None  # no answer has come since
         known = Told(told.truth, told.top, told.queries[: len(told.queries) - asked])
-        assert roomy_table.sums == before
-        assert not known.impossible(roomy_table)
-    assert renewed > 5
+        assert not known.impossible(other)
+    assert found > 5
 
 
 def has_table(question_tables: QuestionTables, tables: Tables, answers: Ints) -> bool:
@@ -234,7 +234,7 @@ def test_no_question_is_lost_because_another_basis_has_the_part_that_would_pay()
         rng = np.random.default_rng([5, seed])
         told = told_at_random(rng, int(rng.integers(20, 60)), 24, int(rng.integers(3, 7)))
         roomy_table = told.roomy_table(len(told.queries))
-        several_bases(roomy_table)
+        roomy_table = renewed(roomy_table, roomy_table.boxes.widest, 0) or roomy_table
         if not roomy_table.usable or len(roomy_table.bases) < 2:
             continue
         labels = roomy_table.boxes.atoms.labels

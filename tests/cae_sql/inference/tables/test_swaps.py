@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from cae_sql.inference import sizes
-from cae_sql.inference.certify.learned import advance
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.swaps import FARTHEST, named
 from tests.cae_sql.inference.families import grid_at_random
-from tests.cae_sql.inference.told import Told
+from tests.cae_sql.inference.told import Told, advance
 
 
 @pytest.fixture(autouse=True)
