@@ -128,7 +128,8 @@ class Record:
             few = runs.effort.left <= SPARE < len(runs.short) and not runs.thorough
             if few or not runs.effort.spend():
                 raise OutOfTime("too few integer programs are left")
-            found = program.world_with(self.label, value, value, runs.allowance)
+            costs = self.apart(runs.wishes, 0)
+            found = program.world_where({self.label: (value, value)}, runs.allowance, costs=costs)
         if found is None and not program.whole:
             raise OutOfTime("only a part of the component was stated")
         return None if found is None else self.together(found, value)

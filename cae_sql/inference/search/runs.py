@@ -89,6 +89,12 @@ class Runs:
         """The same, by number."""
         return np.flatnonzero(self.lacking)
 
+    @property
+    def wishes(self) -> Ints:
+        """(p,) costs by which a program's world leads totals of such atoms out of the runs that they have."""
+        up = self.knowledge.high - self.high >= self.low - self.knowledge.low
+        return self.lacking * np.where(up, -1, 1)
+
     def lacks(self, atom: int) -> bool:
         """Whether the atom still needs something."""
         return bool(self.lacking[atom])
