@@ -162,7 +162,7 @@ class Look:
         runs.absorb(self.totals)
         for world in self.so_far.worlds[::-1] if len(waiting) else ():
             runs.absorb(self.known.totals(world[None])[0])
-        if len(runs.short):
+        if runs.lacking.any():
             runs.by_moves()
         self._unite(runs.low, runs.high)
 

@@ -22,6 +22,7 @@ from cae_sql.inference.search.records import Record, grow
 from cae_sql.inference.search.runs import Runs, shown
 from cae_sql.inference.search.walks import sparing
 from cae_sql.inference.standard import Judgement
+from cae_sql.inference.tables.short_moves import short_moves
 
 ROW = 100_000
 """Steps for stating what an insider's value leaves."""
@@ -151,13 +152,13 @@ class _Beside:
         worlds = self._worlds(given, insider, value)
         if not len(worlds):
             return runs.need
-        moves = sparing(runs.short_ones, insider.label)
+        moves = sparing(short_moves(runs.knowledge.tableau), insider.label)
         beside = Runs(given.rebased(worlds), runs.need, runs.allowance, runs.effort, lent=moves)
         beside.accepted[:] = True
         beside.accepted[lacking] = False
         beside.absorb_some(worlds)
         at_hand = len(beside.worlds)
-        if at_hand and len(beside.short):
+        if at_hand and beside.lacking.any():
             grow(beside)
         runs.worlds += [insider.together(world, value) for world in beside.worlds[at_hand:]]
         if len(runs.worlds) > self.seen:

@@ -33,14 +33,15 @@ def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
     """
     if not runs.by_moves():
         return False
-    for atom in runs.by_difficulty().tolist():
-        if not runs.lacks(atom):
+    lacking, widths = np.flatnonzero(runs.lacking), runs.high - runs.low
+    for atom in lacking[np.argsort(widths[lacking], kind="stable")].tolist():  # what fails, fails early
+        if not runs.lacking[atom]:
             continue
         if runs.allowance.over or runs.effort.left <= 0:
             return False
         if not search(runs, atom, accepts) and not runs.thorough:
             return False
-    return not len(runs.short)
+    return not runs.lacking.any()
 
 
 def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
@@ -125,7 +126,7 @@ class Record:
             raise OutOfTime("nothing may be spent")
         found = program.quick_world(self.label, value, value, runs.allowance)
         if found is None:
-            few = runs.effort.left <= SPARE < len(runs.short) and not runs.thorough
+            few = runs.effort.left <= SPARE < runs.lacking.sum() and not runs.thorough
             if few or not runs.effort.spend():
                 raise OutOfTime("too few integer programs are left")
             costs = self.apart(runs.wishes, 0)
@@ -157,7 +158,7 @@ class _Values:
     def lengthen(self) -> bool:
         """Ask for values until a run is long enough; False where none can be, or effort ended."""
         runs, atom = self.runs, self.atom
-        while runs.lacks(atom):
+        while runs.lacking[atom]:
             self._see_run()
             width = min(runs.need, _longest(self.possible))
             if width < runs.need and not runs.thorough:
@@ -166,7 +167,7 @@ class _Values:
             missing = first + np.flatnonzero(~self.seen[first : first + width + 1])
             if not len(missing):
                 self._join(first, first + width)
-                return not runs.lacks(atom)
+                return not runs.lacking[atom]
             if not self._ask(int(missing[len(missing) // 2])):
                 return False
         return True
