@@ -44,17 +44,16 @@ def keep_beside_insiders(runs: Runs) -> Judgement:
     rows = int((known.high - known.low + 1)[somebody].sum())
     if int(known.sizes[somebody].sum()) < 2 or rows > MOST_ROWS:
         return Judgement(False, -1)
-    width = runs.need
     try:
         beside = _Beside(runs)
         beside.walk()
         for row in beside.by_difficulty():
-            width = min(width, beside.width(row))
+            width = beside.width(row)
             if width < runs.need:
-                break
+                return Judgement(False, width)
     except OutOfTime:
         return Judgement(False, -1)
-    return Judgement(width >= runs.need, width)
+    return Judgement(True, runs.need)
 
 
 class _Beside:
@@ -72,7 +71,6 @@ class _Beside:
         """(r,) which."""
         self.together = np.zeros((len(self.atom), len(self.atom)), dtype=np.bool_)
         """(r, r) whether a world was seen in which two different records have both values."""
-        self.records: dict[int, Record] = {}
         self.seen = 0
         """How many of the worlds are noted."""
         self._note()
@@ -83,7 +81,8 @@ class _Beside:
         Raises:
             OutOfTime: nothing more may be spent.
         """
-        known, worlds = self.runs.knowledge, np.array(self.runs.worlds[self.seen :])
+        known = self.runs.knowledge
+        worlds = np.array(self.runs.worlds[self.seen :]).reshape(-1, known.count)
         self.seen = len(self.runs.worlds)
         if not self.runs.allowance.spend(len(worlds) * self.together.size / LANES):
             raise OutOfTime("nothing may be spent on what worlds show")
@@ -122,11 +121,11 @@ class _Beside:
         runs, before, chains = self.runs, 1 << 60, min(self.seen, WALKS)
         passes = max(1, TRIES // max(len(runs.moves.starts) - 1, 1))
         while (left := int(self._lacks.sum())) and before - left >= WALKS:
-            before = left
-            for turn in range(self.seen, self.seen + WALKS):
-                if not runs.walk_from(runs.worlds[-chains], passes, turn):
-                    return
+            before, turns = left, range(self.seen, self.seen + WALKS)
+            able = all(runs.walk_from(runs.worlds[-chains], passes, turn) for turn in turns)
             self._note()
+            if not able:
+                return
 
     def by_difficulty(self) -> list[int]:
         """Rows that lack something, those that lack most first: what fails, fails early."""
@@ -145,7 +144,7 @@ class _Beside:
             return runs.need
         if not runs.allowance.spend(ROW):
             raise OutOfTime("nothing may be spent on a further insider")
-        insider = self.records.setdefault(atom, Record(runs, atom))
+        insider = Record(runs, atom)
         low, high = insider.alone.low.copy(), insider.alone.high.copy()
         low[insider.label] = high[insider.label] = value
         given = replace(insider.alone, low=low, high=high)
@@ -161,8 +160,7 @@ class _Beside:
         if at_hand and beside.lacking.any():
             grow(beside)
         runs.worlds += [insider.together(world, value) for world in beside.worlds[at_hand:]]
-        if len(runs.worlds) > self.seen:
-            self._note()
+        self._note()
         return int((beside.high - beside.low)[lacking].min(initial=runs.need))
 
     def _worlds(self, given: Knowledge, insider: Record, value: int) -> Ints:

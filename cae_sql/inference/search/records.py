@@ -16,8 +16,6 @@ from cae_sql.inference.search.runs import Runs, join
 from cae_sql.inference.standard import Accepts
 from cae_sql.inference.tables.programs import ComponentProgram
 
-SPARE = 1
-"""Programs that a decision has in any case: too few where more records than that are left."""
 MOST_VALUES = 100_000
 """Of one record that are kept apart: a salary in cents has millions."""
 EXACT_VALUES = 64
@@ -27,9 +25,7 @@ EXACT_VALUES = 64
 def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
     """Give every atom a long enough run, by walks first; True when all have one, or a set that will do.
 
-    Args:
-        runs: What is certified so far; it has absorbed a world.
-        accepts: Judges exactly known small sets.
+    `runs` has absorbed a world; `accepts` judges exactly known small sets.
     """
     if not runs.by_moves():
         return False
@@ -47,10 +43,7 @@ def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
 def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
     """Whether the atom's records get a long enough run, or an exactly known set that will do.
 
-    Args:
-        runs: What is certified so far; learns from every world found.
-        atom: The atom.
-        accepts: Judges exactly known sets; None where no set will do.
+    `runs` learns from every world found; without `accepts` no set will do.
     """
     values = _Values(runs, atom)
     if values.lengthen():
@@ -126,9 +119,8 @@ class Record:
             raise OutOfTime("nothing may be spent")
         found = program.quick_world(self.label, value, value, runs.allowance)
         if found is None:
-            few = runs.effort.left <= SPARE < runs.lacking.sum() and not runs.thorough
-            if few or not runs.effort.spend():
-                raise OutOfTime("too few integer programs are left")
+            if not runs.effort.spend():
+                raise OutOfTime("no integer programs are left")
             costs = self.apart(runs.wishes, 0)
             found = program.world_where({self.label: (value, value)}, runs.allowance, costs=costs)
         if found is None and not program.whole:
