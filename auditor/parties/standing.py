@@ -65,7 +65,7 @@ class Standing:
             self._runs = system.runs(standard.need, Allowance(0))
             self._runs.effort = Effort(PROGRAMS // self._runs.knowledge.count)
             self.low, self.high = self._ends_of(self._runs)
-            if len(self._runs.short):
+            if self._runs.lacking.any():
                 self._join(system.certified_at_once())
         else:
             found = system.certified_at_once()
@@ -106,7 +106,7 @@ class Standing:
         unit = float(self._system.grid.unit)
         runs.allowance = self._allowance
         runs.need = round((self.upper[record] - self.lower[record]) / unit)
-        if not runs.lacks(atom):
+        if not runs.lacking[atom]:
             return
         search(runs, atom, None)
         if runs.high[atom] - runs.low[atom] < self._standard.need:

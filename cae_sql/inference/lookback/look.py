@@ -146,7 +146,7 @@ class Look:
         runs.accepted[:] = True
         runs.accepted[self._waiting()] = False
         runs.absorb(self.totals)
-        if len(runs.short):
+        if runs.lacking.any():
             runs.by_moves()
         self._unite(runs.low, runs.high)
 

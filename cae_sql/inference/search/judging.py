@@ -1,8 +1,7 @@
-"""Whether every record keeps a standard: judgements by searches record by record, in small systems.
+"""Whether every record keeps a standard, by searches record by record in small systems.
 
-Each set of answers is judged alike: is every record shown to keep a long enough run of values, or an exactly
-known set that will do (`mathematics.md`, 4)? `Question` asks the roomy table first, which judges everybody at
-once.
+Every record must be shown to keep a long enough run of values, or an exactly known set that will do
+(`mathematics.md`, 4). `Question` asks the roomy table first, which judges everybody at once.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.constraints import is_world
@@ -32,47 +32,36 @@ class Search:
     def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
         """Take note; what is known is refined when it is first needed."""
         assert pool.knowledge is not None
-        self.pool, self.queries, self._known = pool, list(queries), pool.knowledge
-        self._refined: tuple[Knowledge, list[int | None]] | None = None
-        self.fresh: list[int] = []
-        """Places of the sums that no others tell: in this order they are the last of `known`."""
+        self.pool, self.queries, self._coarse = pool, list(queries), pool.knowledge
 
-    @property
-    def known(self) -> Knowledge:
-        """Knowledge with all sums added."""
-        return self._refine()[0]
-
-    @property
-    def settled(self) -> list[int | None]:
-        """The values that are settled already."""
-        return self._refine()[1]
-
-    def _refine(self) -> tuple[Knowledge, list[int | None]]:
-        if self._refined is not None:
-            return self._refined
-        coarse = self._known
-        # what is settled is asked before the partition is refined: an answer about fewer records is new
-        settled: list[int | None] = [
-            None if query.kind == "sum" else coarse.forced_extreme(query) for query in self.queries
-        ]
-        known = coarse.refined(self.queries)
+    @cached_property
+    def _refined(self) -> tuple[Knowledge, list[int]]:
+        """Knowledge with all sums added, and the places of those that no others tell: the last ones of it."""
+        known = self._coarse.refined(self.queries)
         totals = known.totals(self.pool.values)
         sums = [place for place, query in enumerate(self.queries) if query.kind == "sum"]
         known, fresh = known.with_sums([self.queries[place] for place in sums], totals[0])
-        self.fresh = [sums[each] for each in fresh.tolist()]
-        for place in set(sums) - set(self.fresh):
-            values = self.queries[place].of(self.pool.values)
-            if (values == values[0]).all():
-                settled[place] = int(values[0])
-        self._refined = known.rebased(totals), settled
-        return self._refined
+        return known.rebased(totals), [sums[each] for each in fresh.tolist()]
+
+    @property
+    def settled(self) -> list[int | None]:
+        """The values of the queries that past answers settle."""
+        fresh, found = self._refined[1], list[int | None]()
+        for place, query in enumerate(self.queries):
+            values = query.of(self.pool.values)
+            if query.kind != "sum":
+                # asked before the partition is refined: an answer about fewer records is new
+                found.append(self._coarse.forced_extreme(query))
+            else:
+                found.append(None if place in fresh or np.ptp(values) else int(values[0]))
+        return found
 
     def known_with(self, values: Sequence[int]) -> tuple[Knowledge, Ints]:
         """Knowledge with these answers, one per query, and the right-hand sides of its sums."""
-        known = self.known
+        known, fresh = self._refined
         sums: Ints = known.matrix @ known.totals(self.pool.values[:1])[0]
-        if self.fresh:
-            sums[-len(self.fresh) :] = [values[place] for place in self.fresh]
+        if fresh:
+            sums[-len(fresh) :] = [values[place] for place in fresh]
         for query, value in zip(self.queries, values, strict=True):
             if query.kind != "sum":
                 known = known.with_extreme(query, value)
@@ -81,19 +70,16 @@ class Search:
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
         """What answers leave to all, where the sums are such that it is known exactly; else None.
 
-        Args:
-            values: One answer per query, in units; no table need be at hand.
-            standard: What everybody must keep.
-            allowance: What may be spent.
+        One answer per query, in units; no table need be at hand.
         """
         if any(query.kind != "sum" for query in self.queries):
             return None
         known, sums = self.known_with(values)
         table = known.totals(self.pool.values[:1])[0]
         found = exactly(known, sums, table, standard.need, standard.insiders, allowance)
-        if found is None or (not found.safe and not standard.insiders and standard.accepts is not None):
-            return None  # a set of values may do where no run does
-        return Judgement(found.safe, found.width, certain=not found.safe and found.certain)
+        # a set of values may do where no run does
+        lost = found is not None and not found.safe and not standard.insiders
+        return None if lost and standard.accepts is not None else found
 
     def judge(
         self,
@@ -103,7 +89,7 @@ class Search:
         allowance: Allowance,
         effort: Effort,
     ) -> Judgement:
-        """As `Question.judge`."""
+        """As `Question.judge`, from worlds with these answers."""
         known, those = self.known_with(values)[0], self.pool.values[list(worlds)]
         return judge(known, known.totals(those), standard, allowance, effort)
 
@@ -113,12 +99,8 @@ def judge(
 ) -> Judgement:
     """Whether every record keeps the standard, in all worlds and in the reading without ties.
 
-    Args:
-        known: All answers.
-        totals: (w, p) worlds that agree with them.
-        standard: What everybody must keep.
-        allowance: What may be spent; nothing more is tried beyond it.
-        effort: Integer programs allowed; an allowance of its own where none is given.
+    `totals` (w, p) are worlds that agree with all answers. Nothing more is tried than allowance and effort
+    allow; without one, an effort of its own.
     """
     effort = Effort() if effort is None else effort
     first = judge_reading(known, totals, standard, allowance, effort)
@@ -146,7 +128,7 @@ def judge_reading(
         return Judgement(False, known.narrowest)
     runs = Runs(known, standard.need, allowance, effort)
     runs.absorb_some(totals)
-    safe = bool(runs.worlds) and (not len(runs.short) or grow(runs, accepts))
+    safe = bool(runs.worlds) and (not runs.lacking.any() or grow(runs, accepts))
     if safe and standard.insiders:
         return keep_beside_insiders(runs)
     widths = (runs.high - runs.low)[~runs.accepted]

@@ -16,8 +16,6 @@ from cae_sql.inference.search.runs import Runs, join
 from cae_sql.inference.standard import Accepts
 from cae_sql.inference.tables.programs import ComponentProgram
 
-SPARE = 1
-"""Programs that a decision has in any case: too few where more records than that are left."""
 MOST_VALUES = 100_000
 """Of one record that are kept apart: a salary in cents has millions."""
 EXACT_VALUES = 64
@@ -27,29 +25,25 @@ EXACT_VALUES = 64
 def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
     """Give every atom a long enough run, by walks first; True when all have one, or a set that will do.
 
-    Args:
-        runs: What is certified so far; it has absorbed a world.
-        accepts: Judges exactly known small sets.
+    `runs` has absorbed a world; `accepts` judges exactly known small sets.
     """
     if not runs.by_moves():
         return False
-    for atom in runs.by_difficulty().tolist():
-        if not runs.lacks(atom):
+    lacking, widths = np.flatnonzero(runs.lacking), runs.high - runs.low
+    for atom in lacking[np.argsort(widths[lacking], kind="stable")].tolist():  # what fails, fails early
+        if not runs.lacking[atom]:
             continue
         if runs.allowance.over or runs.effort.left <= 0:
             return False
         if not search(runs, atom, accepts) and not runs.thorough:
             return False
-    return not len(runs.short)
+    return not runs.lacking.any()
 
 
 def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
     """Whether the atom's records get a long enough run, or an exactly known set that will do.
 
-    Args:
-        runs: What is certified so far; learns from every world found.
-        atom: The atom.
-        accepts: Judges exactly known sets; None where no set will do.
+    `runs` learns from every world found; without `accepts` no set will do.
     """
     values = _Values(runs, atom)
     if values.lengthen():
@@ -125,10 +119,10 @@ class Record:
             raise OutOfTime("nothing may be spent")
         found = program.quick_world(self.label, value, value, runs.allowance)
         if found is None:
-            few = runs.effort.left <= SPARE < len(runs.short) and not runs.thorough
-            if few or not runs.effort.spend():
-                raise OutOfTime("too few integer programs are left")
-            found = program.world_with(self.label, value, value, runs.allowance)
+            if not runs.effort.spend():
+                raise OutOfTime("no integer programs are left")
+            costs = self.apart(runs.wishes, 0)
+            found = program.world_where({self.label: (value, value)}, runs.allowance, costs=costs)
         if found is None and not program.whole:
             raise OutOfTime("only a part of the component was stated")
         return None if found is None else self.together(found, value)
@@ -156,7 +150,7 @@ class _Values:
     def lengthen(self) -> bool:
         """Ask for values until a run is long enough; False where none can be, or effort ended."""
         runs, atom = self.runs, self.atom
-        while runs.lacks(atom):
+        while runs.lacking[atom]:
             self._see_run()
             width = min(runs.need, _longest(self.possible))
             if width < runs.need and not runs.thorough:
@@ -165,7 +159,7 @@ class _Values:
             missing = first + np.flatnonzero(~self.seen[first : first + width + 1])
             if not len(missing):
                 self._join(first, first + width)
-                return not runs.lacks(atom)
+                return not runs.lacking[atom]
             if not self._ask(int(missing[len(missing) // 2])):
                 return False
         return True

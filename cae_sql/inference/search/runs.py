@@ -17,10 +17,10 @@ from cae_sql.inference.allowance import MOVE, UNLIMITED, Allowance
 from cae_sql.inference.facts.extremes import Pins, choose_witnesses, rooms
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.search.walks import Moves, along, both, walk
+from cae_sql.inference.search.walks import walk
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.programs import ComponentProgram
-from cae_sql.inference.tables.short_moves import short_moves
+from cae_sql.inference.tables.short_moves import Moves, short_moves, with_directions
 
 WALKS = 6
 """Walks, each from another world and twice as long as the one before."""
@@ -66,18 +66,14 @@ class Runs:
 
     @cached_property
     def directions(self) -> Moves:
-        """The tableau's."""
-        return along(self.knowledge.tableau)
-
-    @cached_property
-    def short_ones(self) -> Moves:
-        """Short combinations of them, in systems of few atoms."""
-        return Moves(*short_moves(self.knowledge.tableau)) if self.lent is None else self.lent
+        """Kernel moves along the tableau: each free atom's, of one unit."""
+        return with_directions(self.knowledge.tableau)
 
     @cached_property
     def moves(self) -> Moves:
-        """All that walks try."""
-        return both(self.directions, self.short_ones)
+        """All that walks try: besides them short combinations of them, in systems of few atoms."""
+        tableau = self.knowledge.tableau
+        return with_directions(tableau, short_moves(tableau) if self.lent is None else self.lent)
 
     @property
     def lacking(self) -> NDArray[np.bool_]:
@@ -85,18 +81,10 @@ class Runs:
         return (self.high - self.low < self.need) & ~self.accepted
 
     @property
-    def short(self) -> Ints:
-        """The same, by number."""
-        return np.flatnonzero(self.lacking)
-
-    def lacks(self, atom: int) -> bool:
-        """Whether the atom still needs something."""
-        return bool(self.lacking[atom])
-
-    def by_difficulty(self) -> Ints:
-        """Atoms still short, the shortest run first: what fails, fails early."""
-        short = self.short
-        return short[np.argsort((self.high - self.low)[short], kind="stable")]
+    def wishes(self) -> Ints:
+        """(p,) costs by which a program's world leads totals of such atoms out of the runs that they have."""
+        up = self.knowledge.high - self.high >= self.low - self.knowledge.low
+        return self.lacking * np.where(up, -1, 1)
 
     def absorb(self, totals: Ints, keep: bool = True) -> bool:
         """Learn from a world (p,); False where at these totals an extreme is attained by nobody."""
@@ -129,17 +117,13 @@ class Runs:
         """Try to give every atom a long enough run by walks; False where nothing more may be spent."""
         stalled = 0
         for turn in range(WALKS):
-            before = self._shown
-            if not len(self.short) or stalled == STALLED:
+            before = (self.high - self.low).sum()
+            if not self.lacking.any() or stalled == STALLED:
                 break
             if not self.walk_from(self.worlds[turn % len(self.worlds)], PASSES << turn, turn):
                 return False
-            stalled = stalled + 1 if self._shown == before else 0
+            stalled = stalled + 1 if (self.high - self.low).sum() == before else 0
         return True
-
-    @property
-    def _shown(self) -> int:
-        return int((self.high - self.low).sum())
 
     def walk_from(self, totals: Ints, passes: int, seed: int) -> bool:
         """Walk from a world (p,), whose end is kept; False where nothing more may be spent."""

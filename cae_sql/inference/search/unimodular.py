@@ -1,39 +1,30 @@
 """Small systems of sums that are totally unimodular: who keeps how much is known exactly, in little time.
 
 Sums over nested sets, over a table's rows and columns, over ranges of one column have matrices of which every
-square part has determinant 0, 1 or −1. Then the tables that agree, real-valued ones taken along, have whole
-corners whatever the whole bounds (Hoffman and Kruskal 1956), also with some records' values given. So:
+square part has determinant 0, 1 or −1. Then the polytope of real tables has whole corners whatever the whole
+bounds (Hoffman and Kruskal 1956), also with a record's value given: his own and another's ends are linear
+programs, every value between two ends is in a table, and what ends are apart is concave in the insider's
+value, so that his least and his greatest value decide. Pivots are 1 or −1, so both "kept" and "lost" are
+exact. Of other sums a linear program is no proof that anybody keeps enough; but who keeps too little in it
+loses in whatever is searched for.
 
-- a record's greatest and least value, with another's given, are the ends of a linear program, and every value
-  between them is in some table;
-- what they are apart is concave in the other's value: who keeps enough at the least and at the greatest value
-  that the other can have keeps enough at all of them.
-
-What the closed form of `cae_sql.inference.certify.rooms` shows in the first table that agrees, two rich atoms
-or one, needs no linear program.
-
-All steps are exchanges of pivots that are 1 or −1, so everything is whole numbers, and both ends are exact:
-"kept" and "lost" alike. Of other sums a linear program is no proof that anybody keeps enough; but who keeps
-too little in it loses in whatever is searched for, so the search is spared.
-
-Atoms that can take up whatever the rest of a sum does, with any values of two of their records, are left out
-first, and with each of them a sum: of many sums a few that are tight remain.
+Atoms that can take up whatever the rest of a sum does are left out first, and with each of them a sum. What
+the closed form (`cae_sql.inference.certify.rooms`) shows in the first table needs no linear program.
 
 Source: `mathematics.md`, 4; Ghouila-Houri (1962) for the test.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cae_sql.compiled import as_int64, compiled
 from cae_sql.inference.allowance import ENTRIES, UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.facts.rank import join, roots
+from cae_sql.inference.standard import Judgement
 
 MOST_ROWS = 12
 """Sums that hang together, at most: the test takes 3 ** rows steps."""
@@ -45,27 +36,16 @@ EXACT = 1e-7
 
 LOST, KEPT, NO_TABLE, UNKNOWN = 0, 1, 2, 3
 
-
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Exact:
-    """What all keep, exactly."""
-
-    safe: bool
-    """Whether everybody keeps what is needed."""
-    width: int
-    """Where somebody does not: what one of them keeps, in units, −1 where no table agrees; else so much at
-    least is kept by all."""
-    certain: bool = True
-    """Whether that is so; else no search can show that he keeps more."""
 
 
 def exactly(
     known: Knowledge, values: Ints, table: Ints, need: int, insiders: int, allowance: Allowance = UNLIMITED
-) -> Exact | None:
-    """Whether everybody keeps a run of values; None where that is not known here.
+) -> Judgement | None:
+    """Whether everybody keeps a run of values, and how wide a one; None where that is not known here.
+
+    Where somebody does not, what he keeps, −1 where no table agrees; if that is not certain, no search can
+    show that he keeps more.
 
     Args:
         known: Sums alone; with extremes nothing is said.
@@ -78,9 +58,11 @@ def exactly(
     if known.extremes or known.implied or known.outer is not None:
         return None
     if known.narrowest < need:
-        return Exact(False, known.narrowest)
+        return Judgement(False, known.narrowest, certain=True)
     matrix, rest, atoms = _tight(known, values)
-    components, narrowest = _components(matrix), float(known.narrowest)
+    shared = scipy.sparse.csr_array((matrix != 0).T @ (matrix != 0))
+    components = scipy.sparse.csgraph.connected_components(shared, directed=False)[1]
+    narrowest = float(known.narrowest)
     low, high, exact = known.low.astype(np.float64), known.high.astype(np.float64), True
     for component in np.unique(components).tolist():
         own = components == component
@@ -95,10 +77,10 @@ def exactly(
         if not allowance.spend((MOST_PIVOTS - int(pivots[0])) * part.size / ENTRIES) or code == UNKNOWN:
             return None
         if code != KEPT:
-            return Exact(False, int(width), is_unimodular(part))
+            return Judgement(False, int(width), certain=is_unimodular(part))
         exact = exact and is_unimodular(part)
         narrowest = min(narrowest, width)
-    return Exact(True, max(int(narrowest), need)) if exact else None
+    return Judgement(True, max(int(narrowest), need)) if exact else None
 
 
 def _tight(known: Knowledge, values: Ints) -> tuple[Ints, Ints, Ints]:
@@ -129,14 +111,6 @@ def _tight(known: Knowledge, values: Ints) -> tuple[Ints, Ints, Ints]:
         matrix = np.delete(np.delete(matrix, row, axis=0), column, axis=1)
         rest, atoms = np.delete(rest, row), np.delete(atoms, column)
     return matrix, rest, atoms
-
-
-def _components(matrix: Ints) -> Ints:
-    """(p,) which component each atom is in."""
-    root = np.arange(matrix.shape[1])
-    for row in matrix:
-        join(root, np.flatnonzero(row))
-    return roots(root)
 
 
 def is_unimodular(matrix: Ints) -> bool:
@@ -304,23 +278,18 @@ def _settle(
     rows, atoms = matrix.shape
     values, bottom, top = np.zeros(atoms + rows), np.zeros(atoms + rows), np.zeros(atoms + rows)
     entries, basic, free = matrix.astype(np.float64), np.arange(atoms, atoms + rows), np.arange(atoms)
-    for atom in range(atoms):
-        values[atom] = table[atom]
-        bottom[atom], top[atom] = sizes[atom] * low[atom], sizes[atom] * high[atom]
-        for row in range(rows):
-            values[atoms + row] += matrix[row, atom] * table[atom]
+    values[:atoms], values[atoms:] = table, (matrix * table).sum(axis=1)
+    bottom[:atoms], top[:atoms] = sizes * low, sizes * high
     code = _to_sums(entries, basic, free, values, bottom, top, rest, pivots)
     if code != KEPT:
         return code, -1.0
-    rich, narrowest, poor = np.zeros(atoms, np.bool_), np.inf, False
-    for atom in range(atoms):
-        # this table is enough for whoever is in a rich atom, beside an insider of another one or the same
-        room, span = min(values[atom] - bottom[atom], top[atom] - values[atom]), high[atom] - low[atom]
-        width = min(room - span if insiders else room, span)
-        rich[atom] = width >= need and sizes[atom] >= insiders + 2
-        if protected[atom] and rich[atom]:
-            narrowest = min(narrowest, width)
-        poor = poor or (protected[atom] and not rich[atom])
+    # this table is enough for whoever is in a rich atom, beside an insider of another one or the same
+    room, span = np.minimum(values[:atoms] - bottom[:atoms], top[:atoms] - values[:atoms]), high - low
+    widths = np.minimum(room - insiders * span, span)
+    rich = (widths >= need) & (sizes >= insiders + 2)
+    narrowest, poor = np.inf, (protected & ~rich).any()
+    for width in widths[protected & rich]:
+        narrowest = min(narrowest, width)
     least, most = np.zeros(atoms), np.zeros(atoms)
     for insider in range(atoms if insiders else 1):
         if insiders and (not protected[insider] or (rich[insider] and not poor)):

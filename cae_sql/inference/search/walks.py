@@ -1,50 +1,12 @@
-"""Walks from world to world along kernel moves: which totals every atom takes on the way. Compiled.
-
-A kernel move is a whole-numbered vector over atoms that changes no answered sum: here each free atom's, along
-the tableau. Move m changes atoms[starts[m]:starts[m + 1]] by multiples of the weights of the same places.
-"""
+"""Walks from world to world along kernel moves: which totals every atom takes on the way. Compiled."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
 from cae_sql.compiled import compiled
-from cae_sql.inference.facts.basis import Tableau
 from cae_sql.inference.facts.query import Ints
-
-
-class Moves(NamedTuple):
-    """Sparse vectors."""
-
-    starts: Ints
-    """(m + 1,)"""
-    atoms: Ints
-    """(z,)"""
-    weights: Ints
-    """(z,)"""
-
-
-def along(tableau: Tableau) -> Moves:
-    """Each free atom's move: a unit more of it takes its column of the tableau from the basic atoms."""
-    basic, free, starts, rows, entries = tableau.directions
-    ends = np.flatnonzero(free)
-    firsts = np.concatenate([[0], np.cumsum(np.diff(starts)[ends] + 1)])
-    own = np.zeros(firsts[-1], dtype=np.bool_)
-    own[firsts[:-1]] = True
-    atoms, weights = np.empty(firsts[-1], dtype=np.int64), np.ones(firsts[-1], dtype=np.int64)
-    # columns that are not free have no entries
-    atoms[own], atoms[~own], weights[~own] = ends, basic[rows], -entries
-    return Moves(firsts, atoms, weights)
-
-
-def both(some: Moves, more: Moves) -> Moves:
-    """The moves of two lists."""
-    starts = np.concatenate([some.starts, some.starts[-1] + more.starts[1:]])
-    return Moves(
-        starts, np.concatenate([some.atoms, more.atoms]), np.concatenate([some.weights, more.weights])
-    )
+from cae_sql.inference.tables.short_moves import Moves
 
 
 def sparing(moves: Moves, atom: int) -> Moves:
@@ -54,7 +16,7 @@ def sparing(moves: Moves, atom: int) -> Moves:
     kept = np.ones(len(lengths), dtype=np.bool_)
     kept[which[moves.atoms == atom]] = False
     starts = np.concatenate([[0], np.cumsum(lengths[kept])])
-    return Moves(starts, moves.atoms[kept[which]], moves.weights[kept[which]])
+    return Moves(starts, moves.atoms[kept[which]], moves.signs[kept[which]])
 
 
 @compiled()
@@ -65,12 +27,11 @@ def walk(
     """Walk at random, trying every move so often; where it ends, as change of the totals (p,).
 
     Args:
-        starts: Of `Moves`, with `atoms` and `weights`.
+        starts: (m + 1,) move m changes atoms[starts[m]:starts[m + 1]] by multiples of the weights there.
         up: (p,) how far the totals can rise, changed in place; also `down`.
         least: (p,) least change of each total so far, 0 at first; changed in place. Also `most`. Every total
             between the two is taken by some world.
-        passes: How often every move is tried, in random order.
-        seed: Of the walk.
+        passes: How often every move is tried, in random order, by the `seed`.
     """
     np.random.seed(seed)
     here = np.zeros(len(up), np.int64)

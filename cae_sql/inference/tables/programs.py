@@ -118,24 +118,23 @@ class ComponentProgram:
                     return totals
         return None
 
-    def world_with(self, atom: int, low: int, high: int, allowance: Allowance) -> Ints | None:
-        """A world (p,) in which the atom's total lies between two values, or None where there is none.
-
-        Raises:
-            OutOfTime: neither found nor excluded with what may be spent.
-        """
-        return self.world_where({atom: (low, high)}, allowance)
-
     def world_where(
-        self, bounds: dict[int, tuple[int, int]], allowance: Allowance, nodes: int = MOST_NODES
+        self,
+        bounds: dict[int, tuple[int, int]],
+        allowance: Allowance,
+        nodes: int = MOST_NODES,
+        costs: Ints | None = None,
     ) -> Ints | None:
         """A world (p,) in which totals lie between two values each, by atom, or None where there is none.
+
+        Totals of negative `costs` (p,) are rather great in it, of positive ones small.
 
         Raises:
             OutOfTime: neither found nor excluded with what may be spent, or in so many nodes of the search.
         """
         self.integer.allow(nodes)
-        outcome = self._solved(self.integer, bounds, allowance)
+        own = None if costs is None else costs[self.atoms]
+        outcome = self._solved(self.integer, bounds, allowance, own)
         if outcome.status == "infeasible":
             return None
         totals = self._checked(outcome, bounds) if len(outcome.solution) else None

@@ -49,7 +49,7 @@ def test_a_run_is_of_values_in_tables_and_as_long_as_needed_where_one_is(
         shown = range(runs.low[atom], runs.high[atom] + 1)
         assert set(shown) <= set(possible.values(record))
         if programs > 1:
-            assert (search(runs, atom, None) or not runs.lacks(atom)) == (width >= need)
+            assert (search(runs, atom, None) or not runs.lacking[atom]) == (width >= need)
 
 
 @given(answered())

@@ -14,8 +14,8 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.search.unimodular import KEPT, Exact, _settle, exactly, is_unimodular
-from cae_sql.inference.standard import Standard
+from cae_sql.inference.search.unimodular import KEPT, _settle, exactly, is_unimodular
+from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 
 
@@ -125,7 +125,7 @@ def test_a_large_group_is_settled_without_its_sums() -> None:
     known, weights = known_of(60, 24, [(1,) * 60, (1,) * 50 + (0,) * 10])
     table = np.full(60, 12)
     found = exactly(known, weights @ table, known.totals(table[None])[0], 13, 1)
-    assert found == Exact(True, 24)
+    assert found == Judgement(True, 24)
 
 
 @pytest.mark.parametrize(("total", "safe"), [(36, False), (37, True), (40, True)])
@@ -136,7 +136,7 @@ def test_of_eight_with_one_sum_an_insider_may_take_a_whole_domain(total: int, sa
     found = exactly(known, weights @ table, known.totals(table[None])[0], 13, 1)
     assert found is not None
     assert found.safe == safe
-    assert found.certain
+    assert found.safe or found.certain
 
 
 def test_extremes_and_an_empty_allowance_are_left_to_searches() -> None:
