@@ -21,7 +21,7 @@ z_1, z_2, … be i's moves with steps t_1, t_2, …, and w_1, w_2, … j's.
    each value of its run, which leave j at v. The exchange inside of i's part is among i's moves: its
    fellows pay, without j where j is one of them (`Rooms.left`, `Rooms.own`); so is that of j's.
 
-Moves that were kept from earlier questions (`cae_sql.inference.tables.kept_moves`) are tried first; others
+Moves that were kept from earlier questions (`cae_sql.inference.tables.kernel_moves`) are tried first; others
 are looked for among what these leave. The rule asks nothing of where a move came from, only that it keeps
 every sum and does not ask its own part to pay.
 
@@ -45,11 +45,18 @@ from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.kernel_moves import (
+    NO_MOVES,
+    Moves,
+    Records,
+    helpers_of,
+    joined,
+    pay,
+    spread_out,
+)
 from cae_sql.inference.tables.margins import Toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import basis_of, columns_in
-from cae_sql.inference.tables.shared_moves import Records, helpers_of, pay, spread_out
 from cae_sql.threads import in_two
 
 FEW, FEWEST = 100, 12

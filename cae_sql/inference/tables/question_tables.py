@@ -18,7 +18,7 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose

@@ -24,7 +24,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
 from cae_sql.inference.ways import ALL, Ways
 from cae_sql.threads import in_two
