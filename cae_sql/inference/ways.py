@@ -34,8 +34,6 @@ class Ways:
     """Many short payments out of shared rooms, for whom bases leave open."""
     kept_moves: bool = True
     """Moves that showed somebody serve later questions."""
-    reserves: bool = True
-    """Swaps of near atoms pay, in large systems."""
     central: bool = True
     """Tables around the analytic centre."""
     single_answers: bool = True

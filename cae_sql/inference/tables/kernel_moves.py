@@ -339,9 +339,9 @@ def helpers_of(marks: Columns, able: Ints, room: Ints, enough: int) -> Ints:
     chosen = np.zeros(len(able), dtype=np.bool_)
     order = np.argsort(-room, kind="stable")
     chosen[order[:HELPERS]] = True
-    theirs = marks[able[order]] != 0
-    before = np.cumsum(np.where(theirs, room[order][:, None], 0), axis=0)
-    chosen[order] |= (theirs & (before <= enough)).any(axis=1)
+    for column in marks[able[order]].T:
+        theirs = order[np.flatnonzero(column)]
+        chosen[theirs[np.cumsum(room[theirs]) <= enough]] = True
     return able[chosen]
 
 
