@@ -45,7 +45,7 @@ LINES = (
     "day: ACS, its own policy",
 )
 """What is asked where nobody says otherwise: hours."""
-WEAK = (("reserves", "single_answers", "further_bases", "search"),)
+WEAK = (("single_answers", "further_bases", "search"),)
 """Ways that won little alone, and any two of which may stand in for each other."""
 COLUMNS = ("without", "exact", "with all", "told", "surprises", "cut", "CPU", "CPU / with all", "")
 

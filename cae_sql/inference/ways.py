@@ -28,7 +28,6 @@ class Ways:
     further_bases: bool = True  # of payments out of shared rooms: over more bases than the first turns have
     payments: bool = True  # many short payments out of shared rooms, for whom bases leave open
     kept_moves: bool = True  # moves that showed somebody serve later questions
-    reserves: bool = True  # swaps of near atoms pay, in large systems
     central: bool = True  # tables around the analytic centre
     single_answers: bool = True  # tables between those of the single hypothetical answers
     margin: bool = True  # an end stays inside of what breaks the limit

@@ -19,7 +19,7 @@ from cae_sql.compiled import Compiled
 from cae_sql.inference.facts import basis, rank
 from cae_sql.inference.intervals import interior, presolve
 from cae_sql.inference.search import unimodular
-from cae_sql.inference.tables import columns, kept_moves, shared_moves, short_moves
+from cae_sql.inference.tables import columns, kernel_moves, short_moves
 from cae_sql.inference.tables.margins import Toll
 from tests.quick import rounds
 
@@ -65,12 +65,12 @@ def helped(draw: Generator) -> tuple[int, int, NDArray[np.int8], NDArray[np.int6
     )
 
 
-def kept(draw: Generator, atoms: int) -> kept_moves.Moves:
+def kept(draw: Generator, atoms: int) -> kernel_moves.Moves:
     """Moves of records of some atoms."""
     made, (starts, parts, _) = 5, sparse(draw, 5, atoms, np.int32)
     whom = np.sort(draw.integers(0, atoms, made)).astype(np.int32)
     by = np.where(draw.random(len(parts)) < 0.5, 1, -1) * draw.integers(1, 3, len(parts))
-    return kept_moves.Moves(whom, starts.astype(np.int64), parts, by.astype(np.int32))
+    return kernel_moves.Moves(whom, starts.astype(np.int64), parts, by.astype(np.int32))
 
 
 def collected(draw: Generator) -> Call:
@@ -90,7 +90,7 @@ def paid(draw: Generator) -> Call:
     parts = size + many + whom
     room = counts(draw, int(draw.choice([3, 40])), 2, parts)
     moves, these = kept(draw, parts), np.sort(draw.choice(parts, whom, replace=False))
-    records = shared_moves.Records(
+    records = kernel_moves.Records(
         these, signs(draw, 2, whom, size).astype(np.int8), counts(draw, 5, whom), counts(draw, 2, whom),
         counts(draw, 12, whom), *moves.of(these), np.zeros(whom, np.int64), np.zeros(whom, np.int64),
     )  # fmt: skip
@@ -217,12 +217,7 @@ def over_parts(draw: Generator) -> Call:
     sizes = [np.count_nonzero(rows[:, g]) * np.count_nonzero(rows[:, g] == 0) for g in range(news)]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     both = np.ascontiguousarray(np.array(pairs, dtype=np.int32).reshape(-1, 2).T)
-    return kept(draw, atoms), kept_moves.Cuts(np.arange(parts, dtype=np.int32), firsts, rows, starts, both)
-
-
-def kept_by(draw: Generator) -> Call:
-    moves = kept(draw, 8)
-    return moves, signs(draw, 1, 8, 3, there=0.3).astype(np.int8), np.zeros(moves.count, np.bool_)
+    return kept(draw, atoms), kernel_moves.Cuts(np.arange(parts, dtype=np.int32), firsts, rows, starts, both)
 
 
 def joined(draw: Generator) -> Call:
@@ -241,15 +236,14 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     interior.add_squares: squared,
     interior.invert_factor: factored,
     interior.list_entries: entered,
-    kept_moves._kept_by: kept_by,
-    kept_moves._over_parts: over_parts,
+    kernel_moves._over_parts: over_parts,
     presolve.narrow: narrowed,
     rank.join: joined,
     rank.roots: lambda draw: joined(draw)[:1],
     rank._eliminate: found,
-    shared_moves.collected: collected,
-    shared_moves.mended: mended,
-    shared_moves.pay: paid,
+    kernel_moves.collected: collected,
+    kernel_moves.mended: mended,
+    kernel_moves.pay: paid,
     short_moves.reduce_lattice: lambda draw: (signs(draw, 4, 5, 8), 0.99),
     unimodular._settle: settled,
 }

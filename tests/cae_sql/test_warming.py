@@ -17,7 +17,7 @@ import cae_sql.compiled as compiled_module
 from cae_sql import warming
 from cae_sql.compiled import Compiled
 from cae_sql.inference import allowance
-from cae_sql.inference.tables.kept_moves import NO_MOVES
+from cae_sql.inference.tables.kernel_moves import NO_MOVES
 
 
 def python(code: str, cache: Path | None = None, cwd: Path | None = None) -> str:
@@ -46,7 +46,7 @@ def test_what_is_listed_is_a_kernel_with_so_many_arguments() -> None:
 
 def test_a_named_tuple_in_a_signature_is_the_type_that_a_call_has() -> None:
     text = "int64, Moves(int32[::1], int64[::1], int32[::1], int32[::1]), int8[:,::1]"
-    found = warming.types_of("cae_sql.inference.tables.kept_moves", text)
+    found = warming.types_of("cae_sql.inference.tables.kernel_moves", text)
     numba = compiled_module.numba_without_file()
     assert [numba.typeof(each) for each in (1, NO_MOVES, np.zeros((1, 1), np.int8))] == list(found)
 
@@ -209,7 +209,7 @@ def test_where_no_process_can_be_started_kernels_are_compiled_here(
     ("module", "name"),
     [
         ("cae_sql.inference.search.unimodular", "_settle"),
-        ("cae_sql.inference.tables.kept_moves", "_over_parts"),
+        ("cae_sql.inference.tables.kernel_moves", "_over_parts"),
         ("cae_sql.measure.lanes", "areas"),
     ],
 )
@@ -240,7 +240,7 @@ def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
     for module, name in (
         ("cae_sql.inference.search.unimodular", "_settle"),
         ("cae_sql.inference.facts.rank", "_eliminate"),
-        ("cae_sql.inference.tables.kept_moves", "_kept_by"),
+        ("cae_sql.inference.tables.kernel_moves", "_over_parts"),
     ):
         assert (module, name) in names
 

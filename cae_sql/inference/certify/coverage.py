@@ -10,17 +10,15 @@ Extremes are attained by *held* records, more of them than the two that may be e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
-from cae_sql.inference.certify.pooled_payments import Pooled
+from cae_sql.inference.certify.payments import Payments
 from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Whom
 from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.query import Ints, Query
@@ -30,12 +28,9 @@ from cae_sql.inference.tables.columns import SAFETY, loads
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
-from cae_sql.inference.tables.reserves import Reserves
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
 from cae_sql.threads import in_two
 
-RESERVES = 8
-"""That are looked at, for those whom the bases leave open."""
 MOST_TABLES = 60
 """That are looked at together: a bit each."""
 
@@ -89,81 +84,55 @@ class Coverage:
         self.question_tables, self.judged, softs = question_tables, judged, question_tables.softs
         self.rooms, self.ways = Rooms(judged, tables), question_tables.roomy_table.ways
         self.soft = bool(softs)
-        """Whether ranges are kept by a margin: then no reserves are asked, whose swaps know no toll."""
+        """Whether ranges of statistics are kept by a margin."""
         found = toll(softs, judged.boxes, judged.pins, tables, judged.need, judged.insiders)
         self.inside = found is not None
         """Whether tables are well inside of such ranges."""
         self.toll = nothing(self.rooms.count) if found is None else found
 
     def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
-        """Widths that are shown: of everybody at once, then out of shared rooms of those who are left.
+        """Widths that are shown: in closed form, by bases, then by payments out of shared rooms.
 
-        Nothing more is tried from the width on that is needed, or beyond the allowance. Moves that are found
-        may serve later judgements if `keep` says so: not where answers are true ones.
+        Each is asked about those whom the ones before left open. Nothing more is tried from the width on that
+        is needed, or beyond the allowance. Moves that are found may serve later judgements if `keep` says so:
+        not where answers are true ones.
         """
-        rooms, each = self.rooms, 1 + self.question_tables.roomy_table.rank
+        rooms, bases = self.rooms, self._bases()
         if not self.inside:
             none = np.zeros(rooms.count, dtype=np.bool_)
             return Shown(-1, none, none)
+        each = 1 + self.question_tables.roomy_table.rank
         allowance.spend(rooms.count * each * (1 + len(self.question_tables.pendings)) / ENTRIES)
         far, everyone = Far(rooms), np.arange(rooms.count)
         # moves inside of a part change what ranges of statistics say
         if not self.soft and self.ways.closed_form:
             far.show(np.flatnonzero(rooms.rich(need)), need)
-        for payers in self._bases() if len(far.left(need)) else ():
-            if len(left := far.left(need)):
-                far.add(left, payers.reach(left), payers.own)
         if not len(self.question_tables.pendings):
             far.add(everyone, rooms.empty(len(everyone)), everyone[:0])
-        reserved, reserves = list[Ints](), self._reserves()
-        # where shared rooms can serve everybody nothing is set apart for reserves, at their cost
-        while rooms.count > sizes.MOST_POOLED and len(left := far.left(need)):
-            if not allowance.spend(len(left) * each / ENTRIES) or (some := next(reserves, None)) is None:
-                break
-            far.add(left, self._paid(some, left), some.single)
-            reserved.append(some.parts)
-        self._share(far, reserved, need, allowance, keep)
+        for basis, pending in bases:
+            if len(left := far.left(need)):
+                far.add(left, self._reach(basis, pending, left), pending.basic)
+        if self.ways.payments:
+            Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
         # of those about whom nothing was asked nothing was shown, unless they are nobody
         whom, nobody = rooms.asked, ~self.judged.boxes.protected
         widths, free = np.where(whom.own | nobody, far.widths, -1), far.free & (whom.free | nobody)
         width = int(min(need, widths.min(initial=need))) if free.all() else -1
         return Shown(width, widths >= need, free)
 
-    def _share(self, far: Far, reserved: Sequence[Ints], need: int, allowance: Allowance, keep: bool) -> None:
-        """Show what payments out of shared rooms can, of so many at a time as are looked at together."""
-        left = far.left(need)
-        if (len(left) > sizes.MOST_OPEN and self.rooms.count > sizes.MOST_SHARED) or not self.ways.payments:
-            return
-        for first in range(0, len(left), sizes.MOST_OPEN):
-            if allowance.over:
-                return
-            pooled = Pooled(self.question_tables, self.rooms, self.toll, need, allowance)
-            pooled.show(far.among(left[first : first + sizes.MOST_OPEN]), reserved, keep)
-
-    def _bases(self) -> list[_Payers]:
+    def _bases(self) -> list[tuple[Basis, Pending]]:
         """The roomy table's."""
         bases, pendings = self.question_tables.roomy_table.bases, self.question_tables.pendings
-        return [
-            _Payers(partial(self._reach, basis, pending), pending.basic)
-            for basis, pending in zip(bases, pendings, strict=True)
-            if pending is not None and self.ways.bases
-        ]
-
-    def _reserves(self) -> Iterator[Reserves]:
-        """One after the other, as long as there are any."""
-        for number in range(RESERVES if self.ways.reserves and not self.soft else 0):
-            if (found := self.question_tables.reserves(number)) is None:
-                return
-            yield found
+        those = zip(bases, pendings, strict=True)
+        return [(each, pending) for each, pending in those if pending is not None and self.ways.bases]
 
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
         rooms, everyone = self.rooms, np.arange(self.rooms.count)
         rise, fall = rooms.own[0].copy(), rooms.own[1].copy()
-        reserves = (_Payers(partial(self._paid, each), each.single) for each in self._reserves())
-        for payers in (*self._bases(), *reserves):
-            ends = payers.reach(everyone)
-            ends[:, payers.own] = 0
+        for basis, pending in self._bases():
+            ends = self._reach(basis, pending, everyone)
+            ends[:, pending.basic] = 0
             more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
         low, high = self.judged.boxes.own
@@ -186,22 +155,6 @@ class Coverage:
 
         in_two(work, len(parts), question_tables.roomy_table.rank + 1)
         return ends
-
-    def _paid(self, reserves: Reserves, parts: Ints) -> NDArray[np.floating]:
-        """As `_reach`, where reserves pay."""
-        rooms = self.rooms
-        scarce = reserves.scarce(rooms.down, rooms.up, rooms.left, rooms.insiders)
-        safety = SAFETY if rooms.single else 1.0
-        return reserves.reach(self.question_tables.ground, scarce.astype(rooms.kind), parts, safety)
-
-
-class _Payers(NamedTuple):
-    """A basis, or reserves: who pays for what moves."""
-
-    reach: Callable[[Ints], NDArray[np.floating]]
-    """How far some parts go: (4, a) rise and fall, then with what two records leave."""
-    own: Ints
-    """Those who pay and whose own moves are counted already."""
 
 
 def show(

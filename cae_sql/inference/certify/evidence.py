@@ -26,7 +26,7 @@ from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.kept_moves import joined
+from cae_sql.inference.tables.kernel_moves import joined
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.threads import in_two
 

@@ -15,7 +15,7 @@ from cae_sql.inference.search.judging import judge
 from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds
-from cae_sql.inference.tables.kept_moves import joined
+from cae_sql.inference.tables.kernel_moves import joined
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable

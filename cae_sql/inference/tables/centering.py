@@ -7,7 +7,6 @@ roomy table, so from past answers alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +17,7 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import relax
 from cae_sql.inference.tables.exchange import Bounds
 from cae_sql.inference.tables.question_tables import longest_step
-from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable, basis_of, columns_in
-from cae_sql.inference.tables.sharing import Sharing
 
 SIZE_THAT_COUNTS = 8
 """Atoms of more records than this are not preferred for it: entries matter more then."""
@@ -31,12 +28,6 @@ WORTH = 0.25
 """A basis that takes half of the records less far, of what they need, is no help beyond the fewest."""
 MOST_BYTES = 12 * 10**8
 """What bases may take, all together."""
-SPARED = 0.01
-"""What basic atoms and reserves give of what is missing, in proportion to others."""
-RESERVED, FEW_RESERVED = 8, 3
-"""Reserves that get room, for each sum; beyond the fewest as long as there are enough others."""
-MOST_PAYING = 0.1
-"""Part of the atoms that reserves may be, beyond the fewest: what they need the others give."""
 SAMPLED = 2_000
 """Atoms on which it is seen whether there are enough bases."""
 STEPS, ROUNDS = 20_000, 12
@@ -78,7 +69,7 @@ def _renewed(roomy_table: RoomyTable, need: int, insiders: int) -> RoomyTable | 
 
 
 def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -> None:
-    """Choose bases and swaps anew, as many as seem to be needed, and give those who pay room.
+    """Choose bases anew, as many as seem to be needed, and give those who pay room.
 
     Args:
         roomy_table: Changed: its bases, and its table to another that agrees with every answer.
@@ -86,9 +77,8 @@ def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -
         need: Width that everybody should keep.
         insiders: 0 or 1.
     """
-    roomy_table.look_for_swaps()
-    reserves = reserved(roomy_table)
-    chosen = _chosen(roomy_table, reserves, need, insiders)
+    roomy_table.look_for_fours()
+    chosen = _chosen(roomy_table, need, insiders)
     if not chosen:
         return
     columns = [(basic, roomy_table.columns(inverse)) for basic, inverse in chosen]
@@ -96,18 +86,13 @@ def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -
     if not bases:
         return
     roomy_table.bases = bases
-    taken = np.zeros(roomy_table.count, dtype=np.bool_)
-    for each in reserves:
-        taken[each.parts] = True
-    totals = centered(roomy_table, bounds, taken)
+    totals = centered(roomy_table, bounds)
     if totals is not None:
         roomy_table.totals = totals
 
 
-def _chosen(
-    roomy_table: RoomyTable, reserves: Sequence[Reserves], need: int, insiders: int
-) -> list[tuple[Ints, NDArray[np.float32]]]:
-    """Bases that share no atom with reserves or each other, until a sample of the atoms has enough."""
+def _chosen(roomy_table: RoomyTable, need: int, insiders: int) -> list[tuple[Ints, NDArray[np.float32]]]:
+    """Bases that share no atom, until a sample of the atoms has enough."""
     boxes, marks = roomy_table.boxes, roomy_table.marks[: roomy_table.count, : roomy_table.rank]
     weight, room = np.minimum(boxes.sizes, SIZE_THAT_COUNTS), near(roomy_table)
     taken = boxes.high == boxes.low
@@ -118,11 +103,6 @@ def _chosen(
     wanted = HELPED * (need + insiders * span)
     found: list[tuple[Ints, NDArray[np.float32]]] = []
     reach = np.zeros((len(sample), 0))
-    for reserve in reserves:
-        taken[reserve.parts] = True
-        scarce = reserve.scarce(room, room, (0 * room, 0 * room), 0)
-        far = reserve.reach(_ground(roomy_table), scarce, sample, 1.0)[:2].min(axis=0)
-        reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
     each = max(1, roomy_table.marks.nbytes)
     while len(found) < MOST_BASES and len(found) * each < MOST_BYTES:
         next_one = basis_of(marks, taken, weight)
@@ -145,51 +125,16 @@ def _chosen(
     return found
 
 
-def reserved(roomy_table: RoomyTable) -> list[Reserves]:
-    """Reserves that there can be if their atoms get room; they share no atom."""
-    used, found = roomy_table.boxes.high == roomy_table.boxes.low, list[Reserves]()
-    if roomy_table.swaps is None or not roomy_table.ways.reserves:
-        return found
-    ground, before = _ground(roomy_table), int(np.count_nonzero(used))
-    for number in range(RESERVED):
-        if number >= FEW_RESERVED and np.count_nonzero(used) - before > MOST_PAYING * roomy_table.count:
-            break
-        some = choose(roomy_table.swaps, ground, used)
-        if some is None:
-            break
-        used[some.parts] = True
-        found.append(some)
-    return found
-
-
-def _ground(roomy_table: RoomyTable) -> Ground:
-    span = roomy_table.boxes.high - roomy_table.boxes.low
-    rows, room = np.zeros((0, roomy_table.count), dtype=np.int32), np.minimum(near(roomy_table), span)
-    marks, widest = roomy_table.marks[:, : roomy_table.rank], roomy_table.boxes.widest
-    return Ground(marks, np.arange(roomy_table.count), rows, room, widest)
-
-
-def centered(roomy_table: RoomyTable, bounds: Bounds, taken: NDArray[np.bool_]) -> Ints | None:
-    """Totals at which basic atoms and reserves have room; None where none inside all boxes were found.
-
-    Args:
-        roomy_table: Not changed.
-        bounds: Between what totals must lie.
-        taken: (p,) the atoms of reserves.
-    """
+def centered(roomy_table: RoomyTable, bounds: Bounds) -> Ints | None:
+    """Totals between bounds at which basic atoms have room; None where none inside all boxes were found."""
     around = roomy_table.totals
-    basic = taken.copy()
+    basic = np.zeros(roomy_table.count, dtype=np.bool_)
     for basis in roomy_table.bases:
         basic[basis.basic] = True
     room = np.minimum(near(roomy_table), (bounds.most - bounds.least) // 2)
     goal = np.clip(around, bounds.least + room, bounds.most - room)
     wished = np.where(basic, goal, np.clip(around, bounds.least, bounds.most))
-    if not taken.any():
-        return _stepped(roomy_table, bounds, wished, goal, basic)
-    down, up = wished - bounds.least, bounds.most - wished
-    # those who shall have room give little; of the others each as it has itself
-    weights = np.where(basic, SPARED, 1.0) * down * up / np.maximum(down + up, 1)
-    return Sharing(roomy_table, weights).totals(wished, bounds, roomy_table.rank)
+    return _stepped(roomy_table, bounds, wished, goal, basic)
 
 
 def _stepped(

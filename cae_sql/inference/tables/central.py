@@ -22,9 +22,9 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import analytic_center, sparse_columns
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.exchange import Bounds, Tables
+from cae_sql.inference.tables.kernel_moves import collected, helpers_of, mended, spread_out
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import basis_of, columns_in
-from cae_sql.inference.tables.shared_moves import collected, helpers_of, mended, spread_out
 
 MOST_PARTS = 60_000
 """Of more parts than this nothing is looked for."""

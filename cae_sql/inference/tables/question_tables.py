@@ -19,10 +19,9 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
-from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
 from cae_sql.threads import in_two
 
@@ -80,7 +79,6 @@ class QuestionTables:
         """Places of the sums that past answers do not settle."""
         self.usable = roomy_table.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
-        self._reserves: list[Reserves | None] = []
         self.first = NO_MOVES
         """Moves that showed somebody around the table itself, whatever is answered: among `moves`."""
         self.found: list[Moves] = []
@@ -437,27 +435,6 @@ class QuestionTables:
             found += moved
             found[basic] = aim + off
         return None
-
-    @cached_property
-    def ground(self) -> Ground:
-        """Over which reserves are chosen."""
-        boxes, marks = self.boxes, self.roomy_table.marks[:, : self.roomy_table.rank]
-        room = np.minimum(self.totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - self.totals)
-        return Ground(marks, self.parents, self._rows, room, boxes.widest)
-
-    def reserves(self, number: int) -> Reserves | None:
-        """The first reserves, the second, …; they share no part with bases or each other. None: no more."""
-        while len(self._reserves) <= number:
-            if self.roomy_table.swaps is None or (self._reserves and self._reserves[-1] is None):
-                return None
-            used = np.zeros(self.boxes.count, dtype=np.bool_)
-            for parts in (
-                *(pending.basic for pending in self.pendings if pending is not None),
-                *(each.parts for each in self._reserves if each is not None),
-            ):
-                used[parts] = True
-            self._reserves.append(choose(self.roomy_table.swaps, self.ground, used))
-        return self._reserves[number]
 
     @property
     def rows(self) -> NDArray[np.int32]:

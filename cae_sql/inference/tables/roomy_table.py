@@ -23,8 +23,8 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves
-from cae_sql.inference.tables.swaps import Swaps, find, fours, kept_by
+from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves
+from cae_sql.inference.tables.swaps import fours, kept_by
 from cae_sql.inference.ways import ALL, Ways
 from cae_sql.threads import in_two
 
@@ -101,10 +101,8 @@ class RoomyTable:
     """Counts changes: what was worked out beside an earlier one is of no use any more."""
     renewed_at: int = -1
     """Rank at which the bases were last chosen anew."""
-    swaps: Swaps | None = None
-    """Pairs of atoms that differ little; None as long as nobody looked for them."""
     fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
-    """(q, 4) two of them against each other: moves that keep every sum."""
+    """(q, 4) kernel moves of four atoms, for worlds; empty as long as nobody looked for them."""
     moves: Moves = NO_MOVES
     """Moves of single records that keep every sum, by which somebody was shown."""
     grown_from: tuple[RoomyTable, int, int] | None = field(default=None, repr=False)
@@ -140,7 +138,6 @@ class RoomyTable:
             totals=np.append(self.totals, spares * top // 2),
             sums=list(self.sums),
             bases=[Basis(basis.basic, basis.columns) for basis in self.bases],
-            swaps=None if self.swaps is None else self.swaps.grown(),
             grown_from=(self, spares, top),
             renewal=None,
             _unseen=np.append(self.unseen, True),
@@ -151,12 +148,10 @@ class RoomyTable:
         """Whether choosing all bases anew may help: answers have come since."""
         return self.usable and self.rank > self.renewed_at
 
-    def look_for_swaps(self) -> None:
-        """Look for swaps anew, where there are many atoms: where there are few they have room themselves."""
+    def look_for_fours(self) -> None:
+        """Look for moves of four anew, where there are many atoms."""
         if self.count >= sizes.SWAPPED:
-            marks = self.marks[: self.count, : self.rank]
-            self.swaps = find(marks, self.boxes.low < self.boxes.high)
-            self.fours = fours(self.swaps, marks)
+            self.fours = fours(self.marks[: self.count, : self.rank], self.boxes.low < self.boxes.high)
 
     def lose(self) -> None:
         """No table was found, or no pivot: nothing is shown until another one is made of all answers."""
@@ -214,9 +209,7 @@ class RoomyTable:
                 basis.cut(parents[before:], count, rank, width)
                 if basis.extended(pending, width, count):
                     kept.append(basis)
-        if self.swaps is not None:
-            self.swaps = self.swaps.carried(parents, rows, width)
-            self.fours = self.fours[kept_by(self.fours, rows.T)]
+        self.fours = self.fours[kept_by(self.fours, rows.T)]
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.moves, self.grown_from, self.renewal = moves, None, None
         self.sums += values

@@ -1,23 +1,19 @@
-"""Swaps: two atoms of which one gains what the other loses, and what that does to the answered sums.
+"""Kernel moves of four atoms: two swaps with the same effect on the sums, done against each other.
 
-Where nearly everybody is alone in an atom, single atoms have little room and are in many sums. Two atoms that
-lie near each other differ in few: raising one and lowering the other by as much changes these sums only. Many
-pairs have the *same* difference; together they are a reserve from which whatever moves can be paid
-(`cae_sql.inference.tables.reserves`). Two swaps of one difference, done against each other, keep every sum.
+A *swap* raises one atom and lowers another by as much. Where nearly everybody is alone in an atom, two atoms
+that lie near each other differ in few sums, and many pairs have the *same* difference: two such swaps against
+each other keep every sum. Along these moves worlds of large systems are mixed.
 
-Near ones are found by sorting the atoms by their sums in random orders: neighbours in an order agree in the
+Near atoms are found by sorting the atoms by their sums in random orders: neighbours in an order agree in the
 sums that come first. Which differences are equal is told by random names, and looked at again in whole
-numbers before anything is concluded. All of it depends on past answers alone.
+numbers. All of it depends on past answers alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.cached import cached_property
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
 
@@ -38,76 +34,33 @@ MOST_SWAPS = 200_000
 APART = (1, 2, 3, 5, 8, 13)
 """Of swaps of one difference, in some order, those so far apart are done against each other."""
 MOST_FOURS = 100_000
-"""Such moves of four atoms that are kept."""
+"""Moves of four atoms that are kept."""
 AT_ONCE = 1 << 14
 """That are looked at together."""
 SEED = 20130527
 
 Names = NDArray[np.uint64]
-Words = NDArray[np.uint64]
 
 
-@dataclass(frozen=True, eq=False)
-class Swaps:
-    """Pairs of atoms, m of them, and random names of what p atoms are in. An atom may be in several."""
-
-    gain: Ints
-    """(m,) the atom that is raised."""
-    give: Ints
-    """(m,) the atom that is lowered."""
-    names: Names
-    """(p,) sum of the names of the sums that the atom is in, times its coefficient, modulo 2**64."""
-    rank: int
-    """Independent sums when they were looked for."""
-
-    def grown(self) -> Swaps:
-        """With one atom more, which is in no sum."""
-        return replace(self, names=np.append(self.names, np.uint64(0)))
-
-    def carried(self, parents: Ints, rows: NDArray[np.int32], first: int) -> Swaps:
-        """The same over parts (p',) after new sums (g, p'), the first of them number `first`.
-
-        An atom's number is that of one of its parts.
-        """
-        return Swaps(self.gain, self.give, named(self.names[parents], rows, first), self.rank)
-
-    @cached_property
-    def count(self) -> int:
-        """How many."""
-        return len(self.gain)
-
-
-def named(names: Names, rows: NDArray[np.signedinteger], first: int) -> Names:
-    """Names (p,) to which those of further sums (g, p), the first of them number `first`, are added."""
-    found = names.copy()
-    salts = np.random.default_rng(SEED).integers(0, 2**64, first + len(rows), dtype=np.uint64)[first:]
-    for row, salt in zip(rows, salts, strict=True):
-        found += row.astype(np.int64).view(np.uint64) * salt
-    return found
-
-
-def find(marks: Columns, able: NDArray[np.bool_]) -> Swaps:
-    """Look for swaps between atoms that are able to move, with coefficients (p, k) in the sums."""
-    rank = marks.shape[1]
-    names = named(np.zeros(len(marks), dtype=np.uint64), marks.T, 0)
+def fours(marks: Columns, able: NDArray[np.bool_]) -> Ints:
+    """(q, 4) atoms that can move: +1, −1, +1, −1 keeps every sum with coefficients (p, k), exactly."""
+    names = np.zeros(len(marks), dtype=np.uint64)
+    salts = np.random.default_rng(SEED).integers(0, 2**64, marks.shape[1], dtype=np.uint64)
+    for column, salt in zip(marks.T, salts, strict=True):
+        names += column.astype(np.int64).view(np.uint64) * salt
     gain, give = _near(marks, np.flatnonzero(able))
-    difference, turned = canonical(names[gain] - names[give])
+    # of each difference and its opposite the lesser
+    difference = names[gain] - names[give]
+    opposite = ~difference + np.uint64(1)
+    turned = opposite < difference
+    difference = np.where(turned, opposite, difference)
     kept = _kept(difference)
     gain, give = np.where(turned, give, gain)[kept], np.where(turned, gain, give)[kept]
-    return Swaps(gain, give, names, rank)
-
-
-def fours(swaps: Swaps, marks: Columns) -> Ints:
-    """(q, 4) swaps of one difference, done against each other: +1, −1, +1, −1 keeps every sum (p, k),
-    exactly.
-    """
-    names, turned = canonical(swaps.names[swaps.gain] - swaps.names[swaps.give])
-    gain, give = np.where(turned, swaps.give, swaps.gain), np.where(turned, swaps.gain, swaps.give)
-    order = np.argsort(names, kind="stable")
-    names, gain, give = names[order], gain[order], give[order]
+    order = np.argsort(difference[kept], kind="stable")
+    ordered, gain, give = difference[kept][order], gain[order], give[order]
     found = [np.zeros((0, 4), dtype=np.int64)]
     for apart in APART:
-        one = np.flatnonzero(names[apart:] == names[:-apart])
+        one = np.flatnonzero(ordered[apart:] == ordered[:-apart])
         two = one + apart
         four = np.column_stack([gain[one], give[one], give[two], gain[two]])
         found.append(four[(np.diff(np.sort(four, axis=1), axis=1) > 0).all(axis=1)])
@@ -141,13 +94,6 @@ def _kept(difference: Names) -> Ints:
     return order[kept]
 
 
-def canonical(differences: Names) -> tuple[Names, NDArray[np.bool_]]:
-    """Of each name and its opposite the lesser, and whether that is the opposite."""
-    opposite = ~differences + np.uint64(1)
-    turned = opposite < differences
-    return np.where(turned, opposite, differences), turned
-
-
 def _near(marks: Columns, atoms: Ints) -> tuple[Ints, Ints]:
     """Pairs of some atoms, each once, that differ in few sums."""
     rank, count = marks.shape[1], len(atoms)
@@ -168,7 +114,7 @@ def _near(marks: Columns, atoms: Ints) -> tuple[Ints, Ints]:
     return atoms[both // count], atoms[both % count]
 
 
-def _words(marks: Columns) -> Words:
+def _words(marks: Columns) -> NDArray[np.uint64]:
     """(a, w) a bit for each sum (a, k) that an atom is in, 64 in a word, the first of them the highest."""
     bits = np.zeros((len(marks), -(-marks.shape[1] // 64) * 64), dtype=np.bool_)
     bits[:, : marks.shape[1]] = marks != 0

@@ -236,7 +236,7 @@ def test_worlds_are_told_apart_by_moves_of_four_and_agree_with_every_answer_as_a
     system = reopened(told)
     pool, roomy_table = system.pool(), system.roomy_table
     assert isinstance(pool, Pool)
-    roomy_table.look_for_swaps()
+    roomy_table.look_for_fours()
     assert len(roomy_table.fours) > 100
     pool.values[:] = pool.values[0]
     pool.copied = [1, 2, 3]

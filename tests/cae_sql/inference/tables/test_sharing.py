@@ -7,7 +7,7 @@ import pytest
 
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables.sharing import Sharing
-from tests.cae_sql.inference.families import grid_at_random
+from tests.cae_sql.inference.tables.test_swaps import grid_at_random
 from tests.cae_sql.inference.told import told_at_random, values_at_random
 
 

@@ -2,7 +2,7 @@
 
 A group of low earners whose sum was answered has little left to give, a unit here and a unit there. A basis
 has one of its parts pay, so it shows nobody there. Here one record's move is put together of *moves*: each is
-a way of its part (see `shared_moves`), goes as far as what is left of all rooms allows, and takes what it
+a way of its part (see `kernel_moves`), goes as far as what is left of all rooms allows, and takes what it
 uses off them; the next is looked for among what is left. So all of a group's units can be collected.
 
 What is shown, and why it holds. Let T be one of the tables, i a record and j ≠ i, who has any value v.
@@ -21,20 +21,20 @@ z_1, z_2, … be i's moves with steps t_1, t_2, …, and w_1, w_2, … j's.
    each value of its run, which leave j at v. The exchange inside of i's part is among i's moves: its
    fellows pay, without j where j is one of them (`Rooms.left`, `Rooms.own`); so is that of j's.
 
-Moves that were kept from earlier questions (`cae_sql.inference.tables.kept_moves`) are tried first; others
+Moves that were kept from earlier questions are tried first; others
 are looked for among what these leave. The rule asks nothing of where a move came from, only that it keeps
 every sum and does not ask its own part to pay.
 
 A share is the room times the record's share of the need, rounded down or up. What others who pay alone take
 (`coverage`) is at most the same, rounded down. So i may be shown by either, and j by either, around one
-table. Only reserves have the rooms of many parts in common: their parts are left alone here.
+table.
 
 Sources: `mathematics.md`, 2 (insiders) and 9.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,11 +45,18 @@ from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import Columns
-from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
+from cae_sql.inference.tables.kernel_moves import (
+    NO_MOVES,
+    Moves,
+    Records,
+    helpers_of,
+    joined,
+    pay,
+    spread_out,
+)
 from cae_sql.inference.tables.margins import Toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import basis_of, columns_in
-from cae_sql.inference.tables.shared_moves import Records, helpers_of, pay, spread_out
 from cae_sql.threads import in_two
 
 FEW, FEWEST = 100, 12
@@ -59,89 +66,79 @@ TURNS = (*((part, FEW) for part in ALONE), *((part, FEWEST) for part in (12, 4, 
 """These parts, and how many may be left to be looked at again, each time by other bases. Late in a day a
 table leaves one to three of thousands open, and nearly always another basis shows them: without the last six
 turns the age groups of the ACS day were all refused, with them nearly all of their middles are shown."""
-LED_TURNS = 6
-"""Of these where ranges are kept by a margin, and a table that is led elsewhere is looked at next: of 265
-looks that showed everybody one took more."""
 ENOUGH = 8
 """Whole domains that helpers of one sum shall be able to move together."""
 
 
-class Pooled:
+class Payments:
     """Payments out of the rooms of one judgement. Shapes: p' parts, k sums."""
 
     def __init__(
         self, question_tables: QuestionTables, rooms: Rooms, toll: Toll, need: int, allowance: Allowance
     ) -> None:
-        """Nothing is worked out yet. Moves may cost the toll; width is needed from everybody."""
+        """Moves may cost the toll; width is needed from everybody. Nothing is worked out yet."""
         self.question_tables, self.rooms, self.toll = question_tables, rooms, toll
         self.need, self.allowance = need, allowance
-        self._found: list[Moves] = []
-        """Moves that nobody had kept."""
+        self._moves, self._found, self._bases = NO_MOVES, list[Moves](), list[_Basis]()
 
-    def show(self, far: Far, reserved: Sequence[Ints] = (), keep: bool = False) -> None:
+    def show(self, far: Far, keep: bool = False) -> None:
         """Show of those who are left what many payments together can; `far` is added to.
 
-        Parts of reserves by which others were shown pay nothing here. Only where `keep` says so, moves that
-        are found serve later judgements.
+        So many at a time are looked at. Only where `keep` says so, moves that are found serve later
+        judgements.
         """
         left = far.left(self.need)
-        if not len(left) or len(left) > sizes.MOST_OPEN or self.rooms.count > sizes.MOST_PAYING:
+        if not len(left) or self.allowance.over:
             return
         self._marks = self.question_tables.marks_of(np.arange(self.rooms.count))
         self._shares = _Shares(self.rooms, self.need, self._marks)
-        self._able = self.rooms.whole.copy()
-        for parts in reserved:
-            self._able[parts] = False
-        self._show(far)
-        if keep and self._found:
-            self.question_tables.keep(joined(self._found))
+        self._further = self._further_bases()
+        for first in range(0, len(left), sizes.MOST_OPEN):
+            if self.allowance.over:
+                return
+            self._found = []
+            self._show(far.among(left[first : first + sizes.MOST_OPEN]))
+            if keep and self._found:
+                self.question_tables.keep(joined(self._found))
 
     def _show(self, far: Far) -> None:
         """By kept moves, then by what bases show besides, then without kept moves."""
-        self._moves = self.question_tables.moves
-        nobody = np.zeros(0, dtype=np.int64)
+        self._moves, nobody = self.question_tables.moves, np.zeros(0, dtype=np.int64)
         none = _Basis(nobody, np.zeros((0, 0), np.float32), nobody, np.zeros((0, 0), np.int8))
         for part in (*ALONE, 1):
             left = far.left(self.need)
             if self._moves.count and len(left):
                 self._reach(far, left, np.zeros((len(left), 0), np.int8), none, part)
-        self._moves = self._moves.of_those(far.left(self.need))
-        bases, further = list[_Basis](), self._bases()
-        self._by_bases(far, bases, further)
-        left = far.left(self.need)
-        if self._moves.count and len(left) <= FEW:
+        self._by_bases(far)
+        if self._moves.count and len(far.left(self.need)) <= FEW:
             # whom kept moves leave nothing that others could be made of
             self._moves = NO_MOVES
-            self._by_bases(far, bases, further)
+            self._by_bases(far)
 
-    def _by_bases(self, far: Far, bases: list[_Basis], further: Iterator[_Basis]) -> None:
-        """Show of those who are left what can be looked for over bases; these are added to."""
-        looked = self.rooms.count
-        turns = TURNS[:LED_TURNS] if len(self.toll.budget) else TURNS
-        if not self.question_tables.roomy_table.ways.further_bases:
-            turns = turns[: len(ALONE)]
-        for turn, (part, few) in enumerate(turns):
+    def _by_bases(self, far: Far) -> None:
+        """Show of those who are left what can be looked for over bases."""
+        further = self.question_tables.roomy_table.ways.further_bases
+        for turn, (part, few) in enumerate(TURNS if further else TURNS[: len(ALONE)]):
             # who is in a basis needs another
             for number in (turn, turn + 1):
                 left = far.left(self.need)
+                self._moves = self._moves.of_those(left)
                 if not len(left) or (turn and len(left) > few) or self.allowance.over:
                     return
-                while len(bases) <= number and (basis := next(further, None)) is not None:
-                    bases.append(basis)
-                if len(bases) <= number:
+                if number == len(self._bases):
+                    self._bases += [each for each in (next(self._further, None),) if each is not None]
+                if number == len(self._bases):
                     return
-                if 2 * len(left) < looked:
-                    # moves of those who are shown by now need not be carried along
-                    self._moves, looked = self._moves.of_those(left), len(left)
-                whom = left[~np.isin(left, bases[number].basic)]
-                mine = columns_in(self._marks[whom], bases[number].inverse)
+                basis = self._bases[number]
+                whom = left[~np.isin(left, basis.basic)]
+                mine = columns_in(self._marks[whom], basis.inverse)
                 if len(whom) and mine is not None:
-                    self._reach(far, whom, mine, bases[number], part)
+                    self._reach(far, whom, mine, basis, part)
 
-    def _bases(self) -> Iterator[_Basis]:
+    def _further_bases(self) -> Iterator[_Basis]:
         """Bases that share no part, each with those who help it."""
         rooms, rank = self.rooms, self._marks.shape[1]
-        taken = ~self._able | ((rooms.down <= 0) & (rooms.up <= 0))
+        taken = ~rooms.whole | ((rooms.down <= 0) & (rooms.up <= 0))
         able, nearer = np.flatnonzero(~taken), rooms.nearer(np.arange(rooms.count))
         while self.allowance.spend(rank * rank * len(able) / LANES):
             found = basis_of(self._marks, taken, nearer)
@@ -189,7 +186,7 @@ class Pooled:
         shares, rooms, moves = self._shares, self.rooms, self._moves
         own = shares.kept[way, share, whom]
         # rising: what gains takes from what others have below them
-        room = np.where(self._able, shares.rooms[[way, 1 - way], share], 0)
+        room = np.where(rooms.whole, shares.rooms[[way, 1 - way], share], 0)
         kept = shares.kept[[way, 1 - way], share] if rooms.insiders else room
         found, looked = np.zeros((2, len(whom)), dtype=np.int64)
         lost, (firsts, ends) = own - shares.own[way, share, whom], moves.of(whom)

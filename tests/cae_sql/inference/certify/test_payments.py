@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -11,8 +10,8 @@ import pytest
 from cae_sql.errors import OutOfTime
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.certify import pooled_payments
-from cae_sql.inference.certify.pooled_payments import Pooled
+from cae_sql.inference.certify import payments
+from cae_sql.inference.certify.payments import Payments
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.certify.rooms import Far, Rooms
 from cae_sql.inference.standard import Standard
@@ -28,7 +27,7 @@ from tests.quick import rounds, some
 @pytest.fixture
 def pooled_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing else pays."""
-    alone, nothing = ALL.without("closed_form", "bases", "reserves"), RoomyTable.nothing
+    alone, nothing = ALL.without("closed_form", "bases"), RoomyTable.nothing
     monkeypatch.setattr(RoomyTable, "nothing", partial(nothing, ways=alone))
 
 
@@ -141,16 +140,16 @@ def test_moves_that_ask_the_insider_to_pay_are_noticed(
     monkeypatch: pytest.MonkeyPatch, careless: str, seed: int
 ) -> None:
     """The same check, where nothing is lost with anybody, and where both have all of the rooms."""
-    shares = pooled_payments._Shares.__init__
+    shares = payments._Shares.__init__
 
-    def wrong(self: pooled_payments._Shares, rooms: Rooms, need: int, marks: Columns) -> None:
+    def wrong(self: payments._Shares, rooms: Rooms, need: int, marks: Columns) -> None:
         shares(self, rooms, need, marks)
         if careless == "nothing is lost":
             self.kept = self.rooms
         else:
             self.rooms = np.repeat(self.rooms.sum(axis=1, keepdims=True), 2, axis=1)
 
-    monkeypatch.setattr(pooled_payments._Shares, "__init__", wrong)
+    monkeypatch.setattr(payments._Shares, "__init__", wrong)
     assert too_narrow(seed)[1]
 
 
@@ -173,7 +172,7 @@ def test_a_group_at_its_limit_is_shown_by_all_of_its_units_together(monkeypatch:
     assert judged(told, 10, 1)
     for i, j in [(0, 1), (5, 19), (3, 200)]:
         assert possible.run(i, {j: 24}, 10, rng)
-    monkeypatch.setattr(Pooled, "show", lambda *_: None)
+    monkeypatch.setattr(Payments, "show", lambda *_: None)
     assert not judged(told, 10, 1)
 
 
@@ -190,7 +189,7 @@ def nearly_all_alone(seed: int) -> Told:
 def test_shared_rooms_show_those_whom_bases_leave_open(monkeypatch: pytest.MonkeyPatch) -> None:
     told, rng = nearly_all_alone(0), np.random.default_rng(0)
     assert judged(told, 5, 1)
-    monkeypatch.setattr(Pooled, "show", lambda *_: None)
+    monkeypatch.setattr(Payments, "show", lambda *_: None)
     assert not judged(told, 5, 1)
     possible = told.program()
     for i, j in rng.integers(0, told.size, (6, 2)).tolist():
@@ -200,27 +199,17 @@ def test_shared_rooms_show_those_whom_bases_leave_open(monkeypatch: pytest.Monke
 
 
 def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    told, looked_at, show = nearly_all_alone(0), list[int](), Pooled.show
+    told, looked_at, show = nearly_all_alone(0), list[int](), Payments._show
     monkeypatch.setattr(sizes, "MOST_OPEN", 40)
 
-    def noted(self: Pooled, far: Far, reserved: Sequence[Ints] = (), keep: bool = False) -> None:
+    def noted(self: Payments, far: Far) -> None:
         looked_at.append(len(far.left(5)))
-        show(self, far, reserved, keep)
+        show(self, far)
 
-    monkeypatch.setattr(Pooled, "show", noted)
+    monkeypatch.setattr(Payments, "_show", noted)
     assert judged(told, 5, 1)
     assert sum(looked_at) > 200
     assert max(looked_at) <= 40
-    # also where there are so many parts that reserves come first
-    looked_at.clear()
-    monkeypatch.setattr(sizes, "MOST_POOLED", 0)
-    assert judged(told, 5, 1)
-    assert max(looked_at) <= 40
-    # and where there are too many for shared rooms to serve all whom these leave open, nobody is looked at
-    looked_at.clear()
-    monkeypatch.setattr(sizes, "MOST_SHARED", 0)
-    assert not judged(told, 5, 1)
-    assert not looked_at
 
 
 @pytest.mark.slow

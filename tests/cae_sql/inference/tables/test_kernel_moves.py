@@ -1,4 +1,4 @@
-"""Kept moves keep every sum, past and new, whatever becomes of the parts they were found for."""
+"""Kernel moves keep every sum, past and new, whatever becomes of the parts they were found for."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cae_sql.inference.tables.kept_moves import (
+from cae_sql.inference.tables.kernel_moves import (
     LONGEST,
     MOST_EACH,
     NO_MOVES,
+    Descent,
     Moves,
     joined,
+    shorten,
 )
 from tests.quick import rounds
 
@@ -130,3 +132,29 @@ def test_moves_that_are_too_long_are_dropped() -> None:
     none = np.zeros(0, dtype=np.int64)
     everyone = np.arange(len(parts) + 1)
     assert not moves.over_parts(everyone, everyone, rows, [(none, none)]).count
+
+
+def test_no_helper_is_taken_beyond_the_last_where_rounding_left_less_than_nothing_to_pay() -> None:
+    none, single = np.zeros((2, 3), dtype=np.int64), np.float32
+    descent = Descent(
+        room=none,
+        kept=none,
+        free=none,
+        load=none,
+        steps=np.zeros(3, dtype=np.int64),
+        turn=np.zeros(3, dtype=np.int64),
+        now=np.zeros(3, dtype=np.int64),
+        parts=np.arange(3),
+        columns=np.array([[1, 0]], dtype=np.int8),
+        weights=np.ones(1, dtype=single),
+        lengths=np.array([-10, 0], dtype=single),  # 1 and 0, but for what rounding has added up to
+        costs=np.array([[1, 1], [0, 1]], dtype=single),
+        left=np.array([1]),
+        used=np.zeros(24, dtype=np.int64),
+        signs=np.zeros(2, dtype=np.int8),
+        along=np.ones(2, dtype=single),
+        gains=np.ones(2, dtype=single),
+        looked=np.zeros(1, dtype=np.int64),
+    )
+    # as Python it would raise IndexError; compiled, it reads and writes what is behind the array
+    assert (shorten.py_func(descent), descent.used[0], descent.left.tolist()) == (1, 0, [0])
