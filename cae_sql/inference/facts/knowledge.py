@@ -83,7 +83,7 @@ class Knowledge:
     @classmethod
     def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> Knowledge:
         """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that."""
-        atoms = Atoms.apart(size, lumps) if len(lumps) else Atoms(size)
+        atoms = Atoms.apart(size, lumps)
         none = np.zeros((0, atoms.count), dtype=np.int64)
         low = np.zeros(atoms.count, dtype=np.int64)
         return cls(atoms, low, top * atoms.multiples, none)
