@@ -185,12 +185,14 @@ def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
 
 def _of_boxes(width: Ints, theta: Floats, frequencies: Frequencies) -> Floats:
     """(f, s) |φ| of p(u) ∝ exp(θ u), 0 ≤ u ≤ width, (s,) each."""
-    turn, steep, count = 2 * np.pi * np.array(frequencies)[:, None], -np.abs(theta), width + 1.0
+    turn: Floats = 2 * np.pi * np.array(frequencies)[:, None]
+    steep: Floats = -np.abs(theta)
+    count: Floats = width.astype(np.float64) + 1.0
 
     def squared(many: Floats) -> Floats:
         """|1 − exp((−|θ| + i turn) many)|²."""
-        part: Floats = -np.expm1(steep * many)
-        return part**2 + 4 * np.exp(steep * many) * np.sin(turn * many / 2) ** 2
+        turned: Floats = 4 * np.exp(steep * many) * np.sin(turn * many / 2) ** 2 + np.expm1(steep * many) ** 2
+        return turned
 
     one = np.where(turn == 0, 1.0, squared(np.ones_like(count)))
     found: Floats = np.sqrt(squared(count) / one) / np.exp(log_geometric(steep, count))
