@@ -124,8 +124,7 @@ class AnsweredSystem:
         self.ways: Ways = ALL
         """Which ways of showing somebody are used: others than all before any question, for measurements."""
         self._pool_size = pool
-        self._atoms: Atoms | None = None
-        self._refined = 0
+        self._atoms, self._refined = cast("Atoms | None", None), 0  # refined by so many answers
         self._solved, self._scale = cast("Solved | None", None), 1
         self._kept: SystemState | None = None
         self._trials: dict[int, Question] = {}  # the last one about so many records, and about more
