@@ -167,13 +167,9 @@ class ByPrograms:
         most: NDArray[Any],
         told: Callable[[int], None],
     ) -> None:
-        """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
+        """Fill in least and greatest totals of the wanted atoms, (p,) each, exact; `told` how many are done.
 
-        Args:
-            wanted: (p,) which.
-            least: (p,) least total of each atom, exact; filled in.
-            most: (p,) greatest.
-            told: Told how many are done.
+        A side that some table is seen to reach needs no program.
         """
         least[self.atoms], most[self.atoms] = self.outer
         asked = np.flatnonzero(wanted[self.atoms])
