@@ -215,7 +215,7 @@ def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
 def test_nobody_is_located_because_the_values_in_question_are_too_many_to_be_asked_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of a salary in cents only some are, fewer than a record must keep: these were taken for all there are."""
+    """Of a salary in cents only some are, fewer than must be left: these were taken for all there are."""
     monkeypatch.setattr(records, "MOST_VALUES", 4)
     so_far = LocatedSoFar(np.array([1, 8, 5, 7]), 12, Standard(8))
     for members, weights in (([1, 2], [1, 4]), ([0, 1, 2, 3], [1, 4, 3, 4])):
