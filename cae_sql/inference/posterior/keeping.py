@@ -22,7 +22,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.spares import with_spares
-from cae_sql.inference.intervals.fixed_point import solved
+from cae_sql.inference.intervals.bounds import solved
 from cae_sql.inference.posterior.counts import Counts
 from cae_sql.inference.posterior.fit import FOUND, Fit, Start
 from cae_sql.inference.posterior.insiders import (
