@@ -35,9 +35,10 @@ from cae_sql.inference.intervals.bounds import (
     Progress,
     Solved,
     intervals,
+    scale_of,
+    solved,
 )
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
-from cae_sql.inference.intervals.fixed_point import scale_of, solved
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.search.judging import judge
 from cae_sql.inference.search.records import grow

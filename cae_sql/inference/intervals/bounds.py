@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,11 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers, OutOfTime
+from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.constraints import constraints
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.lumps import NO_LUMPS
+from cae_sql.inference.facts.query import Answer, Grid, Ints
 from cae_sql.inference.intervals.interior import Bounds as Bounds
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
@@ -37,6 +40,11 @@ TOLERANCE = 1e-7
 """Relative slack within which a solver's float counts as attaining an extreme."""
 REACHED, DIGITS = 1e-6, 1e-12
 """Slack within which a solver's float counts as reaching a bound: units, or this part of an atom's total."""
+
+REAL_TOLERANCE = Fraction(1, 10**9)
+"""Relative difference within which sums of reals do not contradict each other."""
+FINEST = 2**45
+"""Real-valued right-hand sides are kept as fixed-point numbers up to about this size."""
 
 Exact = int | Fraction
 """Most bounds are whole, and whole numbers are quicker."""
@@ -53,6 +61,45 @@ class Solved:
     """(k,) of the independent sums as asked."""
     programs: dict[int, ByPrograms] = field(default_factory=dict, repr=False)
     """That of a component of most atoms, by the first: for who asks about some records, then others."""
+
+
+def scale_of(size: int, grid: Grid, answers: Sequence[Answer]) -> int:
+    """By what reals are multiplied so that all right-hand sides are whole; 1 on a grid."""
+    if grid.whole:
+        return 1
+    values = [grid.top, *(answer.value for answer in answers)]
+    scale: int = lcm(*(value.denominator for value in values))
+    largest = max([Fraction(1), *(abs(value) for value in values), grid.top * size])
+    return scale if scale * largest < FINEST else max(1, int(FINEST / largest))
+
+
+def solved(
+    size: int,
+    grid: Grid,
+    answers: Sequence[Answer],
+    numbers: Sequence[int],
+    scale: int,
+    atoms: Atoms | None = None,
+    lumps: Ints = NO_LUMPS,
+) -> Solved:
+    """The system of some answers alone, in units of 1 / scale (`scale_of`).
+
+    The partition that they make may be given where it is known; lumps say for how many records each stands.
+
+    Raises:
+        InconsistentAnswers: a sum contradicts others, or boxes are empty.
+    """
+    chosen = [answers[number] for number in numbers]
+    if scale != 1:
+        chosen = [answer.answered(Fraction(round(answer.value * scale))) for answer in chosen]
+    slack = 0
+    if not grid.whole:
+        # reals arrive rounded, means above all: what differs in the last digits is no contradiction
+        largest = max([grid.top, *(abs(answer.value) for answer in answers)])
+        slack = int(largest * scale * REAL_TOLERANCE)
+        if any((answer.value * scale).denominator != 1 for answer in answers):
+            slack += 2 * len(numbers)
+    return Solved(*Knowledge.of(size, int(grid.top * scale), chosen, slack, atoms and atoms.copy(), lumps))
 
 
 def intervals(
@@ -167,13 +214,9 @@ class ByPrograms:
         most: NDArray[Any],
         told: Callable[[int], None],
     ) -> None:
-        """Bounds of the wanted atoms; a side that some table is seen to reach needs no program.
+        """Fill in least and greatest totals of the wanted atoms, (p,) each, exact; `told` how many are done.
 
-        Args:
-            wanted: (p,) which.
-            least: (p,) least total of each atom, exact; filled in.
-            most: (p,) greatest.
-            told: Told how many are done.
+        A side that some table is seen to reach needs no program.
         """
         least[self.atoms], most[self.atoms] = self.outer
         asked = np.flatnonzero(wanted[self.atoms])

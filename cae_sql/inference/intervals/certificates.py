@@ -65,16 +65,7 @@ Rebuild = Callable[[list[int]], Solved]
 def certify(
     rebuild: Rebuild, answers: list[Answer], grid: Grid, record: int, side: Side, value: Fraction
 ) -> Certificate:
-    """A certificate that names few answers for a bound already known.
-
-    Args:
-        rebuild: Makes the system of a subset of answers.
-        answers: All answers.
-        grid: Translates units.
-        record: The record.
-        side: Which end.
-        value: The bound, in units.
-    """
+    """A certificate that names few answers for a bound already known: `value`, in units of the grid."""
     bound = float(grid.to_value(value))
     edge = Fraction(0) if side == "lower" else grid.top
     if value == edge:
@@ -85,11 +76,15 @@ def certify(
 
     kept, _ = spared(list(range(len(answers))), holds)
     system = rebuild(kept)
-    found = _multipliers(system, answers, kept, record, side)
     extremes = tuple(number for number in kept if answers[number].kind != "sum")
-    if found is not None and found[1] == value:
-        terms = found[0]
-        return Certificate(record, side, bound, terms, extremes)
+    found = OneByOne(system).proof_of(int(system.known.atoms.labels[record]), 1 if side == "lower" else -1)
+    if found is not None and found.bound == value:
+        numbers = rows_of(system.known, {number: answers[number] for number in kept})
+        terms = [
+            (numbers[row], weight * answers[numbers[row]].factor)
+            for row, weight in zip(found.rows, found.weights, strict=True)
+        ]
+        return Certificate(record, side, bound, sorted(terms), extremes)
     sums = [(number, Fraction(0)) for number in kept if answers[number].kind == "sum"]
     return Certificate(record, side, bound, sums, extremes, "attained")
 
@@ -100,18 +95,3 @@ def end_of(system: Solved, record: int, side: Side) -> Fraction:
     wanted = np.zeros(system.known.count, dtype=np.bool_)
     wanted[atom] = True
     return Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
-
-
-def _multipliers(
-    system: Solved, answers: list[Answer], kept: list[int], record: int, side: Side
-) -> tuple[list[tuple[int, Fraction]], Fraction] | None:
-    """Multipliers of the kept sums and the bound on the record that they prove."""
-    found = OneByOne(system).proof_of(int(system.known.atoms.labels[record]), 1 if side == "lower" else -1)
-    if found is None:
-        return None
-    numbers = rows_of(system.known, {number: answers[number] for number in kept})
-    terms = [
-        (numbers[row], weight * answers[numbers[row]].factor)
-        for row, weight in zip(found.rows, found.weights, strict=True)
-    ]
-    return sorted(terms), found.bound

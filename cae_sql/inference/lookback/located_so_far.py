@@ -61,13 +61,7 @@ class LocatedSoFar:
     """The records of one column, and what a growing set of true answers leaves of them."""
 
     def __init__(self, truth: Ints, top: int, standard: Standard) -> None:
-        """Nothing is answered yet.
-
-        Args:
-            truth: (n,) the true values in units, 0 … top.
-            top: Greatest value of the domain, in units.
-            standard: What everybody must keep; its insiders are not looked at.
-        """
+        """Nothing is answered yet of the true values (n,) in units, 0 … top; insiders are not looked at."""
         self.truth, self.top, self.standard = truth.astype(np.int64), top, standard
         self._stated = Stated(len(truth), top)
         self.answers: list[Answer] = []

@@ -25,8 +25,7 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import multiples
-from cae_sql.inference.intervals.bounds import Solved
-from cae_sql.inference.intervals.fixed_point import solved
+from cae_sql.inference.intervals.bounds import Solved, solved
 from cae_sql.inference.posterior.components import counted_exactly
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Windows

@@ -19,6 +19,7 @@ from cae_sql.inference.lookback import located_so_far as standing_module
 from cae_sql.inference.lookback import stated
 from cae_sql.inference.lookback.assess import assess
 from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar
+from cae_sql.inference.search import records
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables import roomy_table
 from cae_sql.inference.tables.programs import ComponentProgram
@@ -209,6 +210,19 @@ def test_a_linear_program_that_is_not_solved_leaves_its_own_record_open(
     assess(so_far, whole=True)
     assert so_far.by_reals[[2, 3, 7, 8]].tolist() == [KEEPS, EXACT, EXACT, EXACT]
     assert so_far.by_integers[[2, 3, 7, 8]].tolist() == [EXACT] * 4
+
+
+def test_nobody_is_located_because_the_values_in_question_are_too_many_to_be_asked_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a salary in cents only some are, fewer than must be left: these were taken for all there are."""
+    monkeypatch.setattr(records, "MOST_VALUES", 4)
+    so_far = LocatedSoFar(np.array([1, 8, 5, 7]), 12, Standard(8))
+    for members, weights in (([1, 2], [1, 4]), ([0, 1, 2, 3], [1, 4, 3, 4])):
+        so_far.add([Query(kind="sum", members=np.array(members), coefficients=np.array(weights))])
+    assess(so_far, whole=True)
+    # both have runs of nine values
+    assert so_far.by_integers[[0, 3]].tolist() == [KEEPS, KEEPS]
 
 
 @pytest.mark.slow
