@@ -1,8 +1,7 @@
 """Which values each record is shown to take: runs of consecutive grid values, grown from worlds.
 
-`Runs` starts from nothing. Worlds at hand come first: each shows what kernel moves from it change. Then walks
-lead along such moves from world to world. What they leave is put to integer programs
-(`records`). Nothing is ever assumed: each value in a run is taken in a world.
+Each world at hand shows what kernel moves from it change; walks lead along such moves from world to world;
+what they leave is put to integer programs (`records`). Each value in a run is taken in a world.
 """
 
 from __future__ import annotations
