@@ -110,7 +110,8 @@ class _Beside:
         found: NDArray[np.bool_] = ~np.logical_or.reduceat(whole, self.firsts, axis=1)
         insiders, label = self.atom[rows], known.components
         found &= label[insiders][:, None] == label[self.atoms]
-        return found & ((insiders[:, None] != self.atoms) | (known.sizes[self.atoms] > 1))
+        found &= (insiders[:, None] != self.atoms) | (known.sizes[self.atoms] > 1)
+        return found
 
     @property
     def _lacks(self) -> Ints:
@@ -131,7 +132,8 @@ class _Beside:
     def by_difficulty(self) -> list[int]:
         """Rows that lack something, those that lack most first: what fails, fails early."""
         lacks = self._lacks
-        return np.argsort(-lacks, kind="stable")[: np.count_nonzero(lacks)].tolist()
+        order: list[int] = np.argsort(-lacks, kind="stable").tolist()
+        return order[: np.count_nonzero(lacks)]
 
     def width(self, row: int) -> int:
         """Least width of all others' runs while an insider has a value; as needed where he cannot have it.

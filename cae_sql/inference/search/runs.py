@@ -83,7 +83,7 @@ class Runs:
     def wishes(self) -> Ints:
         """(p,) costs by which a program's world leads totals of such atoms out of the runs that they have."""
         up = self.knowledge.high - self.high >= self.low - self.knowledge.low
-        return self.lacking * np.where(up, -1, 1)
+        return np.where(self.lacking, np.where(up, -1, 1), 0)
 
     def absorb(self, totals: Ints, keep: bool = True) -> bool:
         """Learn from a world (p,); False where at these totals an extreme is attained by nobody."""
