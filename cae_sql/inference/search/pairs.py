@@ -30,8 +30,8 @@ MOST_ROWS = 4_000
 """Insiders times values: beyond this nothing is tried. Claims are so many times as many."""
 WALKS, TRIES = 32, 3_000
 """Walks between two looks at what is open, and moves tried in each. Of the attack's first twelve sums over 73
-bits 174 walks of 5,800 tries show 98 % of all claims, as many tries in 11 longer walks 79 %. Of its first
-6, 8, 10, 12 sums rounds of 64 walks took 0.07, 0.15, 0.16 and 0.7 s in all, of 32 0.03, 0.15, 0.17, 0.6 s."""
+bits 174 walks of 5,800 tries show 98 % of all claims, as many tries in 11 longer ones 79 %. With 64 walks its
+first 6, 8, 10 and 12 sums took 0.07, 0.15, 0.16 and 0.7 s in all, with 32 0.03, 0.15, 0.17 and 0.6 s."""
 
 
 def keep_beside_insiders(runs: Runs) -> Judgement:
@@ -110,7 +110,8 @@ class _Beside:
         found: NDArray[np.bool_] = ~np.logical_or.reduceat(whole, self.firsts, axis=1)
         insiders, label = self.atom[rows], known.components
         found &= label[insiders][:, None] == label[self.atoms]
-        return found & ((insiders[:, None] != self.atoms) | (known.sizes[self.atoms] > 1))
+        found &= (insiders[:, None] != self.atoms) | (known.sizes[self.atoms] > 1)
+        return found
 
     @property
     def _lacks(self) -> Ints:
@@ -131,7 +132,8 @@ class _Beside:
     def by_difficulty(self) -> list[int]:
         """Rows that lack something, those that lack most first: what fails, fails early."""
         lacks = self._lacks
-        return np.argsort(-lacks, kind="stable")[: np.count_nonzero(lacks)].tolist()
+        order: list[int] = np.argsort(-lacks, kind="stable").tolist()
+        return order[: np.count_nonzero(lacks)]
 
     def width(self, row: int) -> int:
         """Least width of all others' runs while an insider has a value; as needed where he cannot have it.

@@ -48,7 +48,7 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
     values = _Values(runs, atom)
     if values.lengthen():
         return True
-    left = values.left
+    left = values.base + np.flatnonzero(values.possible)
     # sets rarely keep what neither all values nor the two ends do: then the search is spared
     if accepts is None or len(left) < 2 or not (accepts(left) or accepts(left[[0, -1]])):
         return False
@@ -60,11 +60,7 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
 
 
 def values_of(runs: Runs, atom: int) -> Ints | None:
-    """All values that a record of an atom takes in some world, in units, ascending.
-
-    None where they are too many to be tried one by one, the component is too large to be stated whole, or
-    effort ends.
-    """
+    """All values that a record of an atom takes in some world, in units, ascending; None as `exactly`."""
     return _Values(runs, atom).exactly()
 
 
@@ -142,11 +138,6 @@ class _Values:
         self.seen = np.zeros_like(self.possible)
         """(v,) values that it has in worlds."""
 
-    @property
-    def left(self) -> Ints:
-        """Values that are not shown to be impossible."""
-        return self.base + np.flatnonzero(self.possible)
-
     def lengthen(self) -> bool:
         """Ask for values until a run is long enough; False where none can be, or effort ended."""
         runs, atom = self.runs, self.atom
@@ -165,7 +156,10 @@ class _Values:
         return True
 
     def exactly(self) -> Ints | None:
-        """All values, ascending; None where they are too many, or that is not found out."""
+        """All values, ascending.
+
+        None where they are too many, the component is too large to be stated whole, or effort ends.
+        """
         if not self.record.program.whole or len(self.possible) > EXACT_VALUES:
             return None
         self._see_run()

@@ -1,8 +1,7 @@
 """Which values each record is shown to take: runs of consecutive grid values, grown from worlds.
 
-`Runs` starts from nothing. Worlds at hand come first: each shows what kernel moves from it change. Then walks
-lead along such moves from world to world. What they leave is put to integer programs
-(`records`). Nothing is ever assumed: each value in a run is taken in a world.
+Each world at hand shows what kernel moves from it change; walks lead along such moves from world to world;
+what they leave is put to integer programs (`records`). Each value in a run is taken in a world.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class Runs:
     def wishes(self) -> Ints:
         """(p,) costs by which a program's world leads totals of such atoms out of the runs that they have."""
         up = self.knowledge.high - self.high >= self.low - self.knowledge.low
-        return self.lacking * np.where(up, -1, 1)
+        return np.where(self.lacking, np.where(up, -1, 1), 0)
 
     def absorb(self, totals: Ints, keep: bool = True) -> bool:
         """Learn from a world (p,); False where at these totals an extreme is attained by nobody."""

@@ -134,6 +134,16 @@ def test_large_systems_are_not_tried() -> None:
     assert found(system, 10) == Judgement(False, -1)
 
 
+def test_worlds_and_walks_leave_nothing_to_integer_programs_where_sums_are_few() -> None:
+    """Searched insider by insider this took programs; now it takes 207,502 tries of moves."""
+    rng = np.random.default_rng(6)
+    truth, matrix = rng.integers(0, 2, 36), rng.integers(0, 2, (6, 36))
+    system = AnsweredSystem(36, 0, 1, 1)
+    for row in matrix:
+        system.add_sum(np.flatnonzero(row), int(row @ truth))
+    assert found(system, 1, Effort(0, 10**6)).safe
+
+
 def test_walks_end_with_the_moves_of_a_decision_and_the_next_one_has_them_again() -> None:
     rng = np.random.default_rng(1)
     truth, matrix = rng.integers(0, 2, 36), rng.integers(0, 2, (7, 36))
