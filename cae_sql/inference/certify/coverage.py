@@ -108,7 +108,7 @@ class Coverage:
         if not self.soft and self.ways.closed_form:
             far.show(np.flatnonzero(rooms.rich(need)), need)
         if not len(self.question_tables.pendings):
-            far.add(everyone, rooms.empty(len(everyone)), everyone[:0])
+            far.add(everyone, np.zeros((4, rooms.count), dtype=rooms.kind), everyone[:0])
         for basis, pending in bases:
             if len(left := far.left(need)):
                 far.add(left, self._reach(basis, pending, left), pending.basic)
@@ -140,7 +140,7 @@ class Coverage:
 
     def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
         """(4, a) rise and fall with all of the rooms, then with what two records leave."""
-        question_tables, ends = self.question_tables, self.rooms.empty(len(parts))
+        question_tables, ends = self.question_tables, np.zeros((4, len(parts)), dtype=self.rooms.kind)
         scarce, safety = self.rooms.scarce(pending.basic), SAFETY if self.rooms.single or self.soft else 1.0
         # what several bases give is added up
         budget = self.toll.budget / max(len(self._bases()), 1)

@@ -132,10 +132,6 @@ class Rooms:
         rooms = np.array([each[parts] for each in (self.down, self.up, *self.left)], dtype=np.float64)
         return (1.0 / np.maximum(rooms, 1e-25)).astype(self.kind)
 
-    def empty(self, count: int) -> NDArray[np.floating]:
-        """(4, a) ends of so many parts, to be filled."""
-        return np.zeros((4, count), dtype=self.kind)
-
 
 class Far:
     """How far the parts go in all, over those who pay and were added so far."""
@@ -149,9 +145,8 @@ class Far:
         """(p',) whether, as an insider, each may have any value meanwhile."""
         self._among: NDArray[np.bool_] = np.ones(rooms.count, dtype=np.bool_)
         """(p',) who is looked at here."""
-        self._parts: Ints = np.zeros(0, dtype=np.int64)
         self._ends: list[NDArray[np.floating]] = []
-        """(4, a) of these parts, by those who pay."""
+        """(4, p') ends of `loads` over each of those who pay."""
 
     def show(self, parts: Ints, width: int) -> None:
         """Take note that records of some parts keep this width, and may have any value as insiders."""
@@ -170,23 +165,17 @@ class Far:
         return found
 
     def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
-        """Add who pays for some parts (a,), ascending, and see what they have now.
+        """Add who pays for some parts (a,), those of each earlier call or fewer, and see what they have now.
 
-        Each earlier call had at least these parts; `ends` (4, a) are those of `loads`. A basis' own basic
-        parts get nothing from it: their columns are the exchange inside of them, counted already.
+        `ends` (4, a) are those of `loads`. A basis' own basic parts get nothing from it: their columns are
+        the exchange inside of them, counted already.
         """
-        rooms = self.rooms
-        member = np.zeros(rooms.count, dtype=np.bool_)
-        member[basic] = True
-        ends[:, member[parts]] = 0
-        # of those who are no longer asked about nothing more needs to be known
-        if self._ends:
-            places = np.searchsorted(self._parts, parts)
-            self._ends = [each[:, places] for each in self._ends]
-        self._parts = parts
-        self._ends.append(ends)
+        rooms, whole = self.rooms, np.zeros((4, self.rooms.count), dtype=ends.dtype)
+        whole[:, parts] = ends
+        whole[:, basic] = 0
+        self._ends.append(whole)
         widths, free = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.bool_)
-        stack = np.array(self._ends)
+        stack = np.array([each[:, parts] for each in self._ends])
         own = np.array([room[parts] for room in rooms.own])
         span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
         share, slack = rooms.share, rooms.slack

@@ -1,21 +1,17 @@
 """Kernel moves of single records: looked for by a descent out of shared slack, and kept for later questions.
 
 A *kernel move* raises one part by a unit, and others fall or rise so that every answered sum stays as it is.
-A basis gives one for each part: its column. *Helpers*, parts outside of the basis, make it shorter where
-slack is small: the one that lowers Σ (what a basic part changes by / its slack)² most is taken, again and
-again, a descent in the lattice of all moves, as in size reduction. Slack is what the moves before have left,
-so many parts give a little each where nobody can give much. All of it holds in whole numbers, whatever the
-floats by which it was chosen.
+A basis gives one for each part: its column. *Helpers*, parts outside of the basis, make it shorter: the one
+that lowers Σ (change of a basic part / its slack)² most is taken, again and again, a descent in the lattice
+of all moves, as in size reduction. Slack is what earlier moves have left, so many parts give a little each
+where nobody can give much. Moves hold in whole numbers, whatever the floats by which they were chosen.
 
-`pay` moves single records: by kept moves first, then by moves that are looked for. What is lost where one
-record of a part gives nothing is counted on the way (`cae_sql.inference.certify.payments` has the proof).
-`collected` and `mended` move tables.
-
-Moves that showed somebody are kept by the atoms that they touch (`Moves`), since looking for them is what
-takes the time. Where a question cuts atoms, a move goes to those of their parts with which it keeps the new
-sums; what is missing is made up for by an exchange between two parts of one atom, or the move is dropped.
-Whether a move keeps every sum is added up anew for each question: where it came from needs no trust. Verdicts
-may hang on kept moves, so they come from past answers and questions alone, never from true answers.
+`pay` moves single records, by kept moves first (`cae_sql.inference.certify.payments` has the proof);
+`collected` and `mended` move tables. `Moves` are kept by atoms. Where a question cuts atoms, a move goes to
+those of their parts with which it keeps the new sums; what is missing is made up for by an exchange between
+two parts of one atom, or the move is dropped. Whether a move keeps every sum is added up anew for each
+question. Verdicts may hang on kept moves, so they come from past answers and questions alone, never from true
+answers.
 """
 
 from __future__ import annotations
@@ -365,10 +361,9 @@ def pay(
     """How far records start..end rise, by kept moves and by those that are looked for; the latter, as
     `Moves`.
 
-    The parts that pay are k basic ones and h helpers, with columns (k, h); where there are none, kept moves
-    are all there is. Each may lose and gain its room (2, p'), and `kept` where one of its records gives
-    nothing. The toll is what one record's moves may cost in all. No record alone carries more than one part
-    in so many.
+    The parts that pay are k basic ones and h helpers, with columns (k, h), or none. Each may lose and gain
+    its room (2, p'), and `kept` where one of its records gives nothing. The toll is what one record's moves
+    may cost in all. No record alone carries more than one part in so many.
     """
     d, found = _descent(parts, columns, np.zeros(room.shape, np.int64), room, kept), _nothing_found()
     spent = Toll(toll.gradient, toll.cost, toll.budget.copy())
