@@ -177,7 +177,7 @@ class Evidence:
 
         That one alone where somebody is left open around the roomy table itself, whatever is answered.
         """
-        if not terms.further:
+        if not terms.further or terms.allowance.over:
             yield self._tables
             return
         tables, shown = self._itself(terms)
