@@ -23,4 +23,5 @@ MOST_SHARED = 50_000
 With 20,000, 7 statements of Adult's day (45,222 records) were refused, and now 2. With no reserves up to here
 it is 1, but fewer groups of the others are given."""
 MOST_PAYING = 60_000
-"""Of more parts nobody is looked at by payments out of shared rooms: reserves are what serves there."""
+"""Of more parts nobody is looked at by payments out of shared rooms, nor is a central table looked for:
+reserves are what serves there."""

@@ -31,7 +31,7 @@ from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.reserves import Reserves
-from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
+from cae_sql.inference.tables.roomy_table import Pending, RoomyTable
 from cae_sql.threads import in_two
 
 RESERVES = 8
@@ -142,10 +142,9 @@ class Coverage:
 
     def _bases(self) -> list[_Payers]:
         """The roomy table's."""
-        bases, pendings = self.question_tables.roomy_table.bases, self.question_tables.pendings
         return [
-            _Payers(partial(self._reach, basis, pending), pending.basic)
-            for basis, pending in zip(bases, pendings, strict=True)
+            _Payers(partial(self._reach, pending), pending.basic)
+            for pending in self.question_tables.pendings
             if pending is not None and self.ways.bases
         ]
 
@@ -169,22 +168,17 @@ class Coverage:
         low, high = self.judged.boxes.own
         return np.maximum(low + rooms.first - fall, low), np.minimum(low + rooms.last + rise, high)
 
-    def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
+    def _reach(self, pending: Pending, parts: Ints) -> NDArray[np.floating]:
         """(4, a) rise and fall with all of the rooms, then with what two records leave."""
-        question_tables, ends = self.question_tables, self.rooms.empty(len(parts))
-        scarce, safety = self.rooms.scarce(pending.basic), SAFETY if self.rooms.single or self.soft else 1.0
+        rooms, ends = self.rooms, self.rooms.empty(len(parts))
+        scarce, safety = rooms.scarce(pending.basic), SAFETY if rooms.single or self.soft else 1.0
         # what several bases give is added up
-        budget = self.toll.budget / max(len(self._bases()), 1)
+        toll = self.toll._replace(budget=self.toll.budget / max(len(self._bases()), 1))
 
         def work(start: int, end: int) -> None:
-            loads(
-                basis.columns, question_tables.roomy_table.rank, question_tables.parents, pending.ys,
-                pending.pivots,
-                len(pending.ys), scarce, parts, pending.basic, self.toll.gradient, self.toll.cost, budget,
-                safety, start, end, ends,
-            )  # fmt: skip
+            loads(pending.form, scarce, parts, pending.basic, toll, safety, start, end, ends)
 
-        in_two(work, len(parts), question_tables.roomy_table.rank + 1)
+        in_two(work, len(parts), self.question_tables.roomy_table.rank + 1)
         return ends
 
     def _paid(self, reserves: Reserves, parts: Ints) -> NDArray[np.floating]:

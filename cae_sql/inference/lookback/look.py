@@ -303,7 +303,7 @@ class Look:
             world = program.quick_world(atom, low, high, self.allowance) if high > low else None
             try:
                 if world is None:
-                    world = program.world_where({atom: (low, high)}, self.allowance, NODES)
+                    world = program.world_with(atom, low, high, self.allowance, NODES)
             except OutOfTime:
                 return
             if world is not None:

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.columns import relax
 from cae_sql.inference.tables.exchange import Bounds
-from cae_sql.inference.tables.question_tables import longest_step
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable, basis_of, columns_in
 from cae_sql.inference.tables.sharing import Sharing
@@ -37,8 +35,6 @@ MOST_PAYING = 0.1
 """Part of the atoms that reserves may be, beyond the fewest: what they need the others give."""
 SAMPLED = 2_000
 """Atoms on which it is seen whether there are enough bases."""
-STEPS, ROUNDS = 20_000, 12
-"""Random steps in a round of centering, and rounds."""
 HELPED = 3.0
 """Rooms are counted less by this when bases are counted: not all goals are reached."""
 
@@ -69,11 +65,8 @@ def rebuild(
     chosen = _chosen(roomy_table, reserves, need, insiders)
     if not chosen:
         return
-    # the old ones make place first
-    spare = [basis.columns for basis in roomy_table.bases[1:]]
-    roomy_table.bases = roomy_table.bases[:1]
-    columns = roomy_table.columns([inverse for _, inverse in chosen], spare)
-    bases = [Basis(basic, mine) for (basic, _), mine in zip(chosen, columns, strict=True) if mine is not None]
+    columns = [(basic, roomy_table.columns(inverse)) for basic, inverse in chosen]
+    bases = [Basis(basic, mine) for basic, mine in columns if mine is not None]
     if not bases:
         return
     roomy_table.bases = bases
@@ -165,71 +158,7 @@ def centered(roomy_table: RoomyTable, bounds: Bounds, taken: NDArray[np.bool_]) 
     room = np.minimum(near(roomy_table), (bounds.most - bounds.least) // 2)
     goal = np.clip(around, bounds.least + room, bounds.most - room)
     wished = np.where(basic, goal, np.clip(around, bounds.least, bounds.most))
-    if not taken.any():
-        return _stepped(roomy_table, bounds, wished, goal, basic)
     down, up = wished - bounds.least, bounds.most - wished
     # those who shall have room give little; of the others each as it has itself
     weights = np.where(basic, SPARED, 1.0) * down * up / np.maximum(down + up, 1)
     return Sharing(roomy_table, weights).totals(wished, bounds, roomy_table.rank)
-
-
-def _stepped(
-    roomy_table: RoomyTable, bounds: Bounds, wished: Ints, goal: Ints, basic: NDArray[np.bool_]
-) -> Ints | None:
-    """The same for few atoms, by random steps of the others."""
-    first = roomy_table.bases[0]
-    marks = roomy_table.marks[: roomy_table.count, : roomy_table.rank]
-    room = np.minimum(near(roomy_table), (bounds.most - bounds.least) // 2)
-    totals = _with_sums(roomy_table, first, wished, marks)
-    if totals is None:
-        return None
-    aim, mine = goal[first.basic], first.basic
-    scale = 1.0 / np.maximum(room[mine], 1.0) ** 2
-    none, pivots = np.zeros((0, roomy_table.count), np.int32), np.zeros((0, roomy_table.rank), np.int32)
-    everyone = np.arange(roomy_table.count)
-    off, moved = totals[mine] - aim, np.zeros(roomy_table.count, dtype=np.int64)
-    least, most = bounds.least[mine] - aim, bounds.most[mine] - aim
-    down, up = totals - bounds.least, bounds.most - totals
-    for turn in range(ROUNDS):
-        relax(
-            first.columns,
-            roomy_table.rank,
-            everyone,
-            none,
-            pivots,
-            0,
-            basic,
-            down,
-            up,
-            off,
-            scale,
-            least,
-            most,
-            moved,
-            min(STEPS, 200 * roomy_table.count),
-            STEPS,
-            longest_step(roomy_table.boxes),
-            turn,
-        )
-    found = _with_sums(roomy_table, first, totals + moved, marks)
-    if found is None or (found < bounds.least).any() or (found > bounds.most).any():
-        return None
-    return found
-
-
-def _with_sums(roomy_table: RoomyTable, basis: Basis, totals: Ints, marks: NDArray[np.int8]) -> Ints | None:
-    """The same totals but for the basic atoms, which make every sum right, whatever their boxes say."""
-    wrong = np.array(roomy_table.sums, dtype=np.int64)
-    for start in range(0, roomy_table.count, 50_000):
-        end = min(start + 50_000, roomy_table.count)
-        wrong = wrong - marks[start:end].astype(np.int64).T @ totals[start:end]
-    square = marks[basis.basic].T.astype(np.int64)
-    change = np.rint(np.linalg.solve(square.astype(np.float64), wrong.astype(np.float64)))
-    if np.abs(change).max(initial=0) > 2**50:
-        return None
-    by = change.astype(np.int64)
-    if (square @ by != wrong).any():
-        return None
-    after = totals.copy()
-    after[basis.basic] += by
-    return after

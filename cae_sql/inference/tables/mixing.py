@@ -29,17 +29,16 @@ def totals_of(values: NDArray[np.signedinteger], labels: Ints, count: int) -> In
 
 @compiled()
 def jostle(
-    order: Ints, firsts: Ints, labels: Ints, shared: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
-    values: NDArray[np.signedinteger], seed: int, steps: int, odds: NDArray[np.float64],
+    order: Ints, firsts: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
+    values: NDArray[np.signedinteger], seed: int, passes: int, odds: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Pairs of records of one atom exchange: the sum of the two stays, its division becomes random.
 
-    `shared` are the records that are not alone in their atoms. Where each of them is due, they are paired in
-    the order in which they lie in memory: among a million, the next random one costs a hundred times as much.
+    They are paired in the order in which they lie in memory, at a random distance: among a million, the next
+    random one costs a hundred times as much.
     """
     np.random.seed(seed)
-    while steps >= len(shared) > 0:
-        steps -= len(shared)
+    for _ in range(passes):
         for atom in range(len(firsts) - 1):
             first, size = firsts[atom], firsts[atom + 1] - firsts[atom]
             if size < 2:
@@ -48,12 +47,6 @@ def jostle(
             for place in range(size):
                 other = place + apart if place + apart < size else place + apart - size
                 swap(order[first + place], order[first + other], low[atom], high[atom], held, values, odds)
-    for _ in range(steps):
-        one = shared[np.random.randint(0, len(shared))]
-        atom = labels[one]
-        two = order[firsts[atom] + np.random.randint(0, firsts[atom + 1] - firsts[atom])]
-        if one != two:
-            swap(one, two, low[atom], high[atom], held, values, odds)
 
 
 @compiled()

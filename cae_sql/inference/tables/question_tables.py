@@ -8,6 +8,7 @@ which no earlier answer sees; what it does not suffice for is done by steps that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,13 @@ from cae_sql.cached import cached_property
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
-from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
+from cae_sql.inference.tables.columns import Pivoted, columns_of, multiplied, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kept_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
 from cae_sql.inference.tables.reserves import Ground, Reserves, choose
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
-from cae_sql.threads import in_two
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""
@@ -70,7 +70,7 @@ class QuestionTables:
         """(p',) the atom that each part is of."""
         self.parents[self.boxes.atoms.labels] = coarse.atoms.labels
         self.totals = (
-            _split(roomy_table, roomy_table.totals, self.boxes, self.parents)
+            _split(roomy_table.totals, coarse.sizes, self.boxes.sizes, self.parents)
             if table is None
             else np.bincount(self.boxes.atoms.labels, table, count).astype(np.int64)
         )
@@ -142,36 +142,38 @@ class QuestionTables:
         """A pivot for every new sum, in every basis; which sums are new, the first one says."""
         places = [place for place, query in enumerate(self.queries) if query.kind == "sum"]
         rows = np.zeros((len(places), self.boxes.count), dtype=np.int32)
-        for number, place in enumerate(places):
+        for row, place in zip(rows, places, strict=True):
             coefficients = self.queries[place].coefficients
             if coefficients is not None and np.abs(coefficients).max() > 1:
                 self.usable = False
                 return
-            self.boxes.atoms.fill_row(self.queries[place], rows[number])
+            self.boxes.atoms.fill_row(self.queries[place], row)
         self.pendings: list[Pending | None] = []
-        used = np.zeros(self.boxes.count, dtype=np.bool_)
         bases = self.roomy_table.bases if self.usable else []
         basics = [self._basic_parts(basis) for basis in bases]
-        for each in basics:
-            used[each] = True
-        for number, basis in enumerate(bases):
-            taken = self.pendings[0].basic if number and self.pendings[0] is not None else basics[0][:0]
-            if np.isin(basics[number], taken).any():
+        everyone = np.arange(self.boxes.count)
+        used = np.isin(everyone, np.concatenate(basics)) if bases else everyone < 0
+        for basis, mine in zip(bases, basics, strict=True):
+            first = self.pendings[0] if self.pendings else None
+            if first is not None and np.isin(mine, first.basic).any():
                 self.pendings.append(None)
                 continue
-            pending = self._pending(basis, basics[number], rows, places, used, first=number == 0)
-            if number == 0:
-                if pending is None and len(bases) > 1:
+            reduced = self._reduced(basis, mine, rows)
+            pending = self._pending(basis, mine, rows, reduced, used)
+            if first is None:
+                if pending is None:
                     # rather without another basis than not at all
-                    alone = np.zeros_like(used)
-                    alone[basics[0]], self.fresh = True, []
-                    pending = self._pending(basis, basics[0], rows, places, alone, first=True)
-                    used |= alone
+                    used = np.isin(everyone, mine)
+                    pending = self._pending(basis, mine, rows, reduced, used)
                 if pending is None:
                     self.usable = False
                     return
-                rows = rows[[places.index(place) for place in self.fresh]]
-                places = self.fresh
+                used |= np.isin(everyone, np.concatenate(basics))
+                self.fresh = [places[number] for number in pending.fresh]
+                # of sums that hang on new ones of the same statement, past answers say nothing
+                for number in np.flatnonzero(~reduced.any(axis=1)):
+                    self.settled[places[number]] = int(rows[number].astype(np.int64) @ self.totals)
+                rows = rows[pending.fresh]
             self.pendings.append(pending)
         self._rows = rows
 
@@ -192,88 +194,64 @@ class QuestionTables:
         """
         return nearer_room(self.boxes, self.totals)
 
+    def _reduced(self, basis: Basis, basics: Ints, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Sums (g, p') less what a basis takes for them: nothing is left where past answers settle them."""
+        product = np.empty((self.roomy_table.count, len(rows)), dtype=np.int32)
+        multiplied(basis.columns[: len(product), : self.roomy_table.rank], rows[:, basics], product)
+        return rows - product[self.parents].T
+
     def _pending(
-        self, basis: Basis, basics: Ints, rows: NDArray[np.int32], places: list[int], used: NDArray[np.bool_],
-        first: bool,
+        self, basis: Basis, basics: Ints, rows: NDArray[np.int32], reduced: NDArray[np.int32],
+        used: NDArray[np.bool_],
     ) -> Pending | None:  # fmt: skip
-        width, count = self.roomy_table.rank, self.boxes.count
-        ys = np.zeros((len(rows), count), dtype=np.int32)
-        pivots = np.zeros((len(rows), width + len(rows)), dtype=np.int32)
-        basic, done = basics, 0
+        """The basis with a pivot for every new sum, of parts that are not used; these are used from then on.
+
+        None where there is none, or entries grow too large.
+        """
+        width, most = self.roomy_table.rank, isqrt(2**30 // max(len(rows), 1))  # entries stay below 2**31
+        ys, pivots = np.zeros_like(rows), np.zeros((len(rows), width + len(rows)), dtype=np.int32)
+        basic, fresh = basics, list[int]()
         for number, row in enumerate(rows):
-            self._reduce(basis, ys, pivots, done, row[basic], row, ys[done])
-            if first and not ys[done].any():
-                # of sums that hang on new ones of the same statement, past answers say nothing
-                if not done or self._follows(basis, basics, row):
-                    self.settled[places[number]] = int(row.astype(np.int64) @ self.totals)
+            done = len(fresh)
+            # less what the pivots before take of it
+            weights = row[basic[width:]] - pivots[:done, : width + done] @ row[basic]
+            left = reduced[number] - weights.astype(np.int64) @ ys[:done]
+            if not left.any():
                 continue
-            pivot = self._pivot(basis, basic, ys, pivots, done, used)
-            if pivot is None:
+            if np.abs(left).max() > most:
                 return None
-            ys[done] *= ys[done, pivot]
-            basic, done = np.append(basic, pivot), done + 1
-            used[pivot] = True
-            if first:
-                self.fresh.append(places[number])
-        return Pending(basic, ys[:done], np.ascontiguousarray(pivots[:done, : width + done]))
-
-    def _follows(self, basis: Basis, basics: Ints, row: NDArray[np.int32]) -> bool:
-        """Whether past answers alone settle a sum."""
-        rest = np.zeros_like(row)
-        none = np.zeros((0, len(row)), dtype=np.int32)
-        self._reduce(basis, none, np.zeros((0, len(basics)), dtype=np.int32), 0, row[basics], row, rest)
-        return not rest.any()
-
-    def _reduce(
-        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int,
-        weights: NDArray[np.int32], row: NDArray[np.int32], out: NDArray[np.int32],
-    ) -> None:  # fmt: skip
-        weights = np.ascontiguousarray(weights)
-
-        def work(first: int, last: int) -> None:
-            reduce_row(
-                basis.columns,
-                self.roomy_table.rank,
-                self.parents,
-                ys,
-                pivots,
-                done,
-                weights,
-                row,
-                first,
-                last,
-                out,
+            form = Pivoted(
+                basis.columns, self.parents, ys[:done], np.ascontiguousarray(pivots[:done, : width + done])
             )
-
-        in_two(work, len(row), self.roomy_table.rank + 1)
+            found = self._pivot(form, basic, left, used)
+            if found is None or np.abs(found[1]).max(initial=0) > most:
+                return None
+            pivot, pivots[done, : width + done] = found
+            ys[done] = left * left[pivot]
+            used[pivot] = True
+            basic = np.append(basic, pivot)
+            fresh.append(number)
+        done = len(fresh)
+        pivots = np.ascontiguousarray(pivots[:done, : width + done])
+        return Pending(basic, Pivoted(basis.columns, self.parents, ys[:done], pivots), fresh)
 
     def _pivot(
-        self, basis: Basis, basic: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int,
-        used: NDArray[np.bool_],
-    ) -> int | None:  # fmt: skip
-        """A part for a new row, its column left in `pivots[done]`: roomy, and little grows by it."""
-        places = np.flatnonzero((np.abs(ys[done]) == 1) & ~used)
+        self, form: Pivoted, basic: Ints, row: Ints, used: NDArray[np.bool_]
+    ) -> tuple[int, NDArray[np.int32]] | None:
+        """A part for a new row (p',), and its column: roomy, and little grows by it."""
+        places = np.flatnonzero((np.abs(row) == 1) & ~used)
         if not len(places):
             return None
         room = self._room[places]
         if len(places) > LOOKED_AT:
             best = np.argpartition(-room, LOOKED_AT - 1)[:LOOKED_AT]
             places, room = places[best], room[best]
-        width = self.roomy_table.rank + done
-        columns = self._columns(basis, ys, pivots, done, places)
-        chance = np.random.default_rng(width)
+        columns, chance = columns_of(form, places), np.random.default_rng(len(basic))
         sample = chance.integers(0, self.boxes.count, min(SAMPLED, self.boxes.count))
-        shown = self._columns(basis, ys, pivots, done, sample)
-        allowed = np.maximum(self._room[basic], 1)
-        signs = ys[done, places].astype(np.int64)
-        chosen = int(np.argmin(strains(columns, signs, room, shown, ys[done, sample], allowed)))
-        pivots[done, :width] = columns[chosen]
-        return int(places[chosen])
-
-    def _columns(
-        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int, parts: Ints
-    ) -> NDArray[np.int32]:
-        return columns_of(basis.columns, self.roomy_table.rank, self.parents, ys, pivots, done, parts)
+        shown, allowed = columns_of(form, sample), np.maximum(self._room[basic], 1)
+        entries = row[sample].astype(np.int32)
+        chosen = int(np.argmin(strains(columns, row[places], room, shown, entries, allowed)))
+        return int(places[chosen]), columns[chosen]
 
     # --- tables
 
@@ -331,14 +309,14 @@ class QuestionTables:
     def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
         """As `table`, by balanced steps alone: what could be exchanged is left as it is."""
         totals = self.totals if start is None else start
-        basis, pending = self.roomy_table.bases[0], self.pendings[0]
+        pending = self.pendings[0]
         assert pending is not None
         inside = np.clip(totals, bounds.least, bounds.most)
         change = self._solved(inside, totals, answers)
         if change is None:
             return None
         inside[pending.basic] += change
-        found = self._balanced(basis, pending, bounds, inside, RELAX_STEPS if start is None else 0, seed)
+        found = self._balanced(pending, bounds, inside, RELAX_STEPS if start is None else 0, seed)
         return found if found is not None and self.holds(found, totals, bounds, answers) else None
 
     def holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
@@ -395,7 +373,7 @@ class QuestionTables:
         return square, np.rint(np.linalg.inv(square.astype(np.float64)))
 
     def _balanced(
-        self, basis: Basis, pending: Pending, bounds: Bounds, totals: Ints, enough: int, seed: int
+        self, pending: Pending, bounds: Bounds, totals: Ints, enough: int, seed: int
     ) -> Ints | None:
         """Bring the basic parts inside their bounds, and from there on towards the middle."""
         basic, found = pending.basic, totals.copy()
@@ -403,8 +381,6 @@ class QuestionTables:
         # an atom of many records is roomy long before it is half full
         near = np.minimum(highest - lowest, 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
         scale = 1.0 / np.maximum(near, 1.0) ** 2
-        still = np.zeros(self.boxes.count, dtype=np.bool_)
-        still[basic] = True
         steps, farthest = min(RELAX_STEPS, 200 * len(totals)), longest_step(self.boxes)
         least, since = np.inf, 0
         for turn in range(RELAX_ROUNDS):
@@ -417,12 +393,12 @@ class QuestionTables:
                 return None
             aim = np.clip(now, lowest + near, highest - near)
             off, moved = now - aim, np.zeros_like(found)
+            rooms = np.array([found - bounds.least, bounds.most - found])
+            rooms[:, basic] = 0
             relax(
-                basis.columns, self.roomy_table.rank, self.parents, pending.ys, pending.pivots,
-                len(pending.ys),
-                still, found - bounds.least, bounds.most - found, off, scale, lowest - aim, highest - aim,
-                moved, steps, enough, farthest, seed + turn,
-            )  # fmt: skip
+                *(pending.form, rooms, off, scale, lowest - aim, highest - aim, moved),
+                *(steps, enough, farthest, seed + turn),
+            )
             found += moved
             found[basic] = aim + off
         return None
@@ -481,18 +457,13 @@ def nearer_room(boxes: Knowledge, totals: Ints) -> Ints:
     return np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
 
 
-def _split(roomy_table: RoomyTable, totals: Ints, boxes: Knowledge, parents: Ints) -> Ints:
-    """A table's totals over parts: spread evenly, what does not divide to the first parts of an atom."""
-    sizes, coarse = boxes.sizes, roomy_table.boxes.sizes
+def _split(totals: Ints, coarse: Ints, sizes: Ints, parents: Ints) -> Ints:
+    """Totals (p,) of atoms, coarse ones, over parts (p',) of their records: as even as whole numbers are."""
+    order, until = np.argsort(parents, kind="stable"), np.empty_like(sizes)
+    # of the atom's records, those of the parts before and this one
+    until[order] = np.cumsum(sizes[order])
+    until -= (np.cumsum(coarse) - coarse)[parents]
     each, rest = np.divmod(totals, coarse)
-    share = each[parents] * sizes + rest[parents] * sizes // coarse[parents]
-    given = np.zeros(roomy_table.count, dtype=np.int64)
-    np.add.at(given, parents, share)
-    left = totals - given
-    # at most one for each part but one: give it out part by part, as far as a part has records for it
-    order = np.argsort(parents, kind="stable")
-    firsts = np.searchsorted(parents[order], np.arange(roomy_table.count))
-    rank = np.empty(len(parents), dtype=np.int64)
-    rank[order] = np.arange(len(parents)) - firsts[parents[order]]
-    found: Ints = share + (rank < left[parents])
+    more = rest[parents] * until // coarse[parents] - rest[parents] * (until - sizes) // coarse[parents]
+    found: Ints = each[parents] * sizes + more
     return found
