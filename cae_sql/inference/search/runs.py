@@ -17,10 +17,10 @@ from cae_sql.inference.allowance import MOVE, UNLIMITED, Allowance
 from cae_sql.inference.facts.extremes import Pins, choose_witnesses, rooms
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.search.walks import Moves, along, both, walk
+from cae_sql.inference.search.walks import walk
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.programs import ComponentProgram
-from cae_sql.inference.tables.short_moves import short_moves
+from cae_sql.inference.tables.short_moves import Moves, both, of_tableau, short_moves
 
 WALKS = 6
 """Walks, each from another world and twice as long as the one before."""
@@ -67,12 +67,12 @@ class Runs:
     @cached_property
     def directions(self) -> Moves:
         """The tableau's."""
-        return along(self.knowledge.tableau)
+        return of_tableau(self.knowledge.tableau)
 
     @cached_property
     def short_ones(self) -> Moves:
         """Short combinations of them, in systems of few atoms."""
-        return Moves(*short_moves(self.knowledge.tableau)) if self.lent is None else self.lent
+        return short_moves(self.knowledge.tableau) if self.lent is None else self.lent
 
     @cached_property
     def moves(self) -> Moves:

@@ -6,45 +6,11 @@ the tableau. Move m changes atoms[starts[m]:starts[m + 1]] by multiples of the w
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cae_sql.compiled import compiled
-from cae_sql.inference.facts.basis import Tableau
 from cae_sql.inference.facts.query import Ints
-
-
-class Moves(NamedTuple):
-    """Sparse vectors."""
-
-    starts: Ints
-    """(m + 1,)"""
-    atoms: Ints
-    """(z,)"""
-    weights: Ints
-    """(z,)"""
-
-
-def along(tableau: Tableau) -> Moves:
-    """Each free atom's move: a unit more of it takes its column of the tableau from the basic atoms."""
-    basic, free, starts, rows, entries = tableau.directions
-    ends = np.flatnonzero(free)
-    firsts = np.concatenate([[0], np.cumsum(np.diff(starts)[ends] + 1)])
-    own = np.zeros(firsts[-1], dtype=np.bool_)
-    own[firsts[:-1]] = True
-    atoms, weights = np.empty(firsts[-1], dtype=np.int64), np.ones(firsts[-1], dtype=np.int64)
-    # columns that are not free have no entries
-    atoms[own], atoms[~own], weights[~own] = ends, basic[rows], -entries
-    return Moves(firsts, atoms, weights)
-
-
-def both(some: Moves, more: Moves) -> Moves:
-    """The moves of two lists."""
-    starts = np.concatenate([some.starts, some.starts[-1] + more.starts[1:]])
-    return Moves(
-        starts, np.concatenate([some.atoms, more.atoms]), np.concatenate([some.weights, more.weights])
-    )
+from cae_sql.inference.tables.short_moves import Moves
 
 
 def sparing(moves: Moves, atom: int) -> Moves:

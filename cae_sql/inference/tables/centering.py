@@ -46,19 +46,10 @@ def near(roomy_table: RoomyTable) -> Ints:
     return room
 
 
-def rebuild(
-    roomy_table: RoomyTable,
-    bounds: Bounds,
-    need: int,
-    insiders: int,
-) -> None:
-    """Choose bases and swaps anew, as many as seem to be needed, and give those who pay room.
+def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -> None:
+    """Choose bases and swaps anew, as many as runs of a width seem to need, and give those who pay room.
 
-    Args:
-        roomy_table: Changed: its bases, and its table to another that agrees with every answer.
-        bounds: Between what totals must lie.
-        need: Width that everybody should keep.
-        insiders: 0 or 1.
+    The table changes to another one inside of the bounds that agrees with every answer.
     """
     roomy_table.look_for_swaps()
     reserves = reserved(roomy_table)
@@ -88,33 +79,28 @@ def _chosen(
     chance = np.random.default_rng(roomy_table.rank)
     sample = chance.integers(0, roomy_table.count, min(SAMPLED, roomy_table.count))
     shown = marks[sample]
-    span = (boxes.high - boxes.low)[sample]
-    wanted = HELPED * (need + insiders * span)
-    found: list[tuple[Ints, NDArray[np.float32]]] = []
-    reach = np.zeros((len(sample), 0))
+    whole = need + insiders * (boxes.high - boxes.low)[sample]
+    found, reach = list[tuple[Ints, NDArray[np.float32]]](), list[NDArray[np.float64]]()
     for reserve in reserves:
         taken[reserve.parts] = True
         scarce = reserve.scarce(room, room, (0 * room, 0 * room), 0)
-        far = reserve.reach(_ground(roomy_table), scarce, sample, 1.0)[:2].min(axis=0)
-        reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
-    each = max(1, roomy_table.marks.nbytes)
-    while len(found) < MOST_BASES and len(found) * each < MOST_BYTES:
-        next_one = basis_of(marks, taken, weight)
-        if next_one is None:
+        reach.append(np.minimum(reserve.reach(_ground(roomy_table), scarce, sample, 1.0)[:2].min(0), whole))
+    while len(found) < MOST_BASES and len(found) * roomy_table.marks.nbytes < MOST_BYTES:
+        basis = basis_of(marks, taken, weight)
+        if basis is None:
             break
-        columns = columns_in(shown, next_one[1])
-        basic = next_one[0]
-        taken[basic] = True
+        columns = columns_in(shown, basis[1])
+        taken[basis[0]] = True
         if columns is None:
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
-            far = (room[basic] / np.abs(columns.astype(np.float64))).min(axis=1, initial=np.inf)
-        if len(found) >= FEWEST and np.median(far / (need + insiders * span)) < WORTH:
+            far = (room[basis[0]] / np.abs(columns.astype(np.float64))).min(axis=1, initial=np.inf)
+        if len(found) >= FEWEST and np.median(far / whole) < WORTH:
             break
-        found.append(next_one)
-        reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
-        lost = reach.max(axis=1) if insiders else 0.0
-        if len(found) >= FEWEST and (reach.sum(axis=1) - lost >= wanted).mean() > 0.999:
+        found.append(basis)
+        reach.append(np.minimum(far, whole))
+        kept = np.sum(reach, axis=0) - insiders * np.max(reach, axis=0)
+        if len(found) >= FEWEST and (kept >= HELPED * whole).mean() > 0.999:
             break
     return found
 
@@ -144,13 +130,7 @@ def _ground(roomy_table: RoomyTable) -> Ground:
 
 
 def centered(roomy_table: RoomyTable, bounds: Bounds, taken: NDArray[np.bool_]) -> Ints | None:
-    """Totals at which basic atoms and reserves have room; None where none inside all boxes were found.
-
-    Args:
-        roomy_table: Not changed.
-        bounds: Between what totals must lie.
-        taken: (p,) the atoms of reserves.
-    """
+    """Totals inside bounds at which basic atoms and reserves (`taken`) have room; None if none was found."""
     around = roomy_table.totals
     basic = taken.copy()
     for basis in roomy_table.bases:

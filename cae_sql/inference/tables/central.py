@@ -49,13 +49,7 @@ class Central:
     """Tables for a question, inside of bounds. Shapes: p' parts, k sums."""
 
     def __init__(self, question_tables: QuestionTables, bounds: Bounds, allowance: Allowance) -> None:
-        """Nothing is looked for yet.
-
-        Args:
-            question_tables: The queries.
-            bounds: Between what totals must lie.
-            allowance: What may be spent; nothing more is tried beyond it.
-        """
+        """Nothing is looked for yet, and nothing more once the allowance is spent."""
         self.question_tables, self.bounds, self.allowance = question_tables, bounds, allowance
 
     @cached_property
@@ -89,12 +83,7 @@ class Central:
         return found
 
     def between(self, start: Ints, answers: Sequence[tuple[int, int]]) -> Tables | None:
-        """Tables between which there is one for all answers between two each; None where there is no room.
-
-        Args:
-            start: (p',) one that agrees with past answers and lies inside of the bounds.
-            answers: Least and greatest value for each of the fresh sums.
-        """
+        """Tables around one (p',) that give each fresh sum all answers between two; None without room."""
         payers = self._payers(start)
         if payers is None:
             return None

@@ -28,8 +28,8 @@ TILE = 64
 """Columns that are looked at together."""
 NOTHING = np.float32(1e-12)
 """A load so small that nothing is in the way."""
-LOOKED_EVERY = 250
-"""Steps between two looks at whether everything is where it may be."""
+LOOKED_EVERY, PATIENCE = 250, 120
+"""Steps between two looks at whether everything is where it may be; looks without progress that end it."""
 SAFETY = 1 - 1e-5
 """Where loads are single floats, what they say of rooms is taken so much smaller."""
 
@@ -204,25 +204,26 @@ def combine(
 
 @compiled()
 def relax(
-    form: Pivoted, rooms: Ints, off: Ints, scale: NDArray[np.float64], least: Ints, most: Ints, moved: Ints,
-    steps: int, enough: int, farthest: int, seed: int,
+    form: Pivoted, rooms: Ints, now: Ints, within: Ints, near: Ints, moved: Ints, steps: int, enough: int,
+    farthest: int, seed: int,
 ) -> None:  # fmt: skip
-    """Bring basic parts nearer to where they should be, by random steps of the others; every sum is kept.
+    """Bring basic parts inside their bounds by random steps of the others; every sum is kept.
 
-    The parts can fall and rise by `rooms` (2, p'), basic ones by nothing, and have `moved` by so much. `off`
-    says how far each basic part is above its goal, of which `scale` weighs the square, and between what it
-    may be. So many steps are tried, none longer than `farthest`; from `enough` on it ends as soon as
-    everything is within what is allowed.
+    The parts can fall and rise by `rooms` (2, p'), basic ones by nothing, and have `moved` by so much. Basic
+    parts have the totals `now` and shall be `within` (2, k + g), nearer to the middle by `near` if they can
+    be: the squares of what is missing, over `near`, fall with each step. So many steps are tried, none longer
+    than `farthest`. From `enough` on it ends as soon as all are within, or where that comes no nearer.
     """
     np.random.seed(seed)
-    rows = len(off)
-    buffer = np.zeros(rows, np.int32)
+    rows, buffer = len(now), np.zeros(len(now), np.int32)
+    fewest, since = np.inf, 0
     for step in range(steps):
-        if step >= enough and (step - enough) % LOOKED_EVERY == 0:
-            inside = True
+        if step >= enough and step % LOOKED_EVERY == 0:
+            outside = 0.0
             for i in range(rows):
-                inside = inside and least[i] <= off[i] <= most[i]
-            if inside:
+                outside += max(within[0, i] - now[i], now[i] - within[1, i], 0)
+            fewest, since = min(outside, fewest), 0 if outside < fewest else since + 1
+            if outside == 0 or since == PATIENCE:
                 return
         j = np.random.randint(0, len(moved))
         if rooms[0, j] <= 0 and rooms[1, j] <= 0:
@@ -230,8 +231,11 @@ def relax(
         effective(form, j, buffer)
         along, square = 0.0, 0.0
         for i in range(rows):
-            along += buffer[i] * off[i] * scale[i]
-            square += buffer[i] * buffer[i] * scale[i]
+            if buffer[i] != 0:
+                off = now[i] - min(max(now[i], within[0, i] + near[i]), within[1, i] - near[i])
+                weight = 1.0 / max(near[i], 1) ** 2
+                along += buffer[i] * off * weight
+                square += buffer[i] * buffer[i] * weight
         if square == 0.0:
             continue
         by = np.int64(np.rint(along / square))
@@ -243,4 +247,4 @@ def relax(
         rooms[1, j] -= by
         moved[j] += by
         for i in range(rows):
-            off[i] -= buffer[i] * by
+            now[i] -= buffer[i] * by

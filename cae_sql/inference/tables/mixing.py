@@ -45,27 +45,19 @@ def jostle(
                 continue
             apart = np.random.randint(1, size)
             for place in range(size):
-                other = place + apart if place + apart < size else place + apart - size
-                swap(order[first + place], order[first + other], low[atom], high[atom], held, values, odds)
-
-
-@compiled()
-def swap(
-    one: int, two: int, low: int, high: int, held: NDArray[np.bool_], values: NDArray[np.signedinteger],
-    odds: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Two records of one atom share what they have anew."""
-    if held[one] or held[two]:
-        return
-    rise = min(high - values[one], values[two] - low)
-    fall = min(values[one] - low, high - values[two])
-    by = np.random.randint(-fall, rise + 1)
-    if len(odds):
-        gain = odds[values[one] + by] - odds[values[one]] + odds[values[two] - by] - odds[values[two]]
-        if np.log(np.random.random()) >= gain:
-            return
-    values[one] += by
-    values[two] -= by
+                one, two = order[first + place], order[first + (place + apart) % size]
+                if held[one] or held[two]:
+                    continue
+                rise = min(high[atom] - values[one], values[two] - low[atom])
+                fall = min(values[one] - low[atom], high[atom] - values[two])
+                by = np.random.randint(-fall, rise + 1)
+                if len(odds):
+                    gain = odds[values[one] + by] - odds[values[one]]
+                    gain += odds[values[two] - by] - odds[values[two]]
+                    if np.log(np.random.random()) >= gain:
+                        continue
+                values[one] += by
+                values[two] -= by
 
 
 @compiled()

@@ -85,8 +85,10 @@ class Pool:
                 else prior.draw(size, 1_000 * seed + place)
             )
             values[place, :size] = drawn
-            if len(lumps):
-                values[place, size:] = drawn_sums(lumps, top, *_moments(drawn, top, prior), chance)
+            # lumps by the normal distribution: worlds need no more than agree
+            mean, variance = (drawn.mean(), drawn.var()) if prior else (top / 2, top * (top + 2) / 12)
+            sums = np.rint(chance.normal(lumps * mean, np.sqrt(lumps * variance)))
+            values[place, size:] = np.clip(sums, 0, lumps * top)
         return cls(values, seed, prior=prior, lumps=slice(size, size + len(lumps)))
 
     def of_few(self, known: Knowledge) -> Pool:
@@ -107,10 +109,8 @@ class Pool:
         """With so many spare records more, drawn from the domain."""
         count, size = self.values.shape
         drawn = np.random.default_rng([self.seed, size]).integers(0, top + 1, (count, spares))
-        known = self.knowledge and self.knowledge.grown(spares, top)
-        return replace(
-            self, values=np.hstack([self.values, drawn.astype(self.values.dtype)]), knowledge=known
-        )
+        twin = replace(self, values=np.hstack([self.values, drawn.astype(self.values.dtype)]), knowledge=None)
+        return twin if self.knowledge is None else twin.of_few(self.knowledge.grown(spares, top))
 
     def widened(self, count: int) -> Pool:
         """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""
@@ -129,13 +129,9 @@ class Pool:
     def answered(
         self, question_tables: QuestionTables, boxes: Knowledge, answers: Sequence[int], table: Ints
     ) -> Pool:
-        """Worlds that agree with new answers too; these are left as they are.
+        """Worlds that agree with answers to a question's fresh sums too, in the boxes that these leave.
 
-        Args:
-            question_tables: The queries.
-            boxes: Its parts with the boxes and extremes that the answers leave.
-            answers: To its fresh sums.
-            table: (p',) the roomy table's totals for them: what serves where a world cannot be moved.
+        The roomy table's totals for them, `table` (p',), serve where no world can be moved.
         """
         values = self.values.copy()
         found = np.zeros(len(values), dtype=np.bool_)
@@ -156,12 +152,7 @@ class Pool:
         return self.moved_to(values, found, boxes, table)
 
     def refound(self, known: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED) -> Pool:
-        """Worlds of few records that agree with everything, by an integer program, near to these.
-
-        Args:
-            known: All answers.
-            sums: (k,) right-hand sides of its sums.
-            allowance: What may be spent.
+        """Worlds of few records that agree with all answers and their sums (k,), by an integer program.
 
         Raises:
             InconsistentAnswers: there is none.
@@ -176,13 +167,9 @@ class Pool:
     def moved_to(
         self, values: NDArray[np.signedinteger], found: NDArray[np.bool_], boxes: Knowledge, table: Ints
     ) -> Pool:
-        """These worlds after a move: in place of each that was not found is one that was, or else a table's.
+        """These worlds after a move to `values`, of which those `found` (w,) agree with all answers.
 
-        Args:
-            values: (w, n) the worlds moved.
-            found: (w,) which of them agree with everything.
-            boxes: All answers.
-            table: (p,) totals of a table that agrees.
+        In place of the others is one that does, or one with the totals of a table (p,) that does.
         """
         lost = np.flatnonzero(~found)
         for place in lost:
@@ -264,16 +251,9 @@ class Pool:
     def _held(
         self, values: NDArray[np.signedinteger], boxes: Knowledge, able: Sequence[Ints], seed: int
     ) -> tuple[NDArray[np.bool_], float]:
-        """For each extreme one record that attains it, at random: it stays while others move. So do lumps.
+        """For each extreme one of its records that attains it, at random: it stays while others move.
 
-        Args:
-            values: A table.
-            boxes: What is answered.
-            able: By extreme the records whose boxes reach it.
-            seed: Of the draw.
-
-        Returns:
-            (n,) who is held, and in how many ways they might be chosen.
+        So do lumps. In how many ways these might be chosen comes second.
         """
         held, ways, chance = np.zeros(len(values), dtype=np.bool_), 1.0, np.random.default_rng(seed)
         held[self.lumps] = True
@@ -287,36 +267,13 @@ class Pool:
         return (self.seed * 1_000_003 + self.moved * 7919 + place * 104_729) % 2**31
 
 
-def _moments(drawn: Ints, top: int, prior: Prior | None) -> tuple[float, float]:
-    """Mean and variance of a record's value; of a prior by what was drawn."""
-    if prior is None:
-        return top / 2, top * (top + 2) / 12
-    return float(drawn.mean()), float(drawn.var())
-
-
-def drawn_sums(
-    lumps: Ints, top: int, mean: float | NDArray[np.float64], variance: float | NDArray[np.float64],
-    chance: np.random.Generator,
-) -> Ints:  # fmt: skip
-    """(m,) about the sums of so many draws, by the normal distribution: worlds need no more than agree."""
-    drawn = chance.normal(lumps * mean, np.sqrt(lumps * variance))
-    return np.clip(np.rint(drawn), 0, lumps * top).astype(np.int64)
-
-
 def drawn_extremes(
     count: int, low: int, high: int, odds: NDArray[np.float64], top: bool, draws: int,
     chance: np.random.Generator,
 ) -> Ints:  # fmt: skip
-    """(draws,) the greatest of so many values from low to high, or the least.
+    """(draws,) the greatest of so many values from low to high (`top`), or the least.
 
-    Args:
-        count: How many values.
-        low: Least possible value.
-        high: Greatest.
-        odds: (high - low + 1,) logarithms of how likely each is; empty where all are alike.
-        top: Whether the greatest is wanted.
-        draws: How many.
-        chance: Of the draws.
+    `odds` are logarithms of how likely each value is; empty where all are alike.
     """
     # of so many independent ones the part of the distribution beyond the furthest is this
     beyond = 1.0 - chance.random(draws) ** (1.0 / count)
@@ -330,14 +287,9 @@ def drawn_extremes(
 
 
 def settled(values: NDArray[np.signedinteger], boxes: Knowledge, goal: Ints, pins: Pins, seed: int) -> bool:
-    """Give the atoms new totals, their records changed at random; whether all of it found a place.
+    """Give the atoms of a world (n,) new totals (p,) that leave room for held records; whether that worked.
 
-    Args:
-        values: (n,) one world; changed.
-        boxes: Atoms, boxes and extremes.
-        goal: (p,) totals that leave room for the held records.
-        pins: How many records of each atom are held at its ends.
-        seed: Of chance.
+    Records are changed at random, those that are held at the ends of their boxes first.
     """
     labels, (order, firsts) = boxes.atoms.labels, boxes.members
     held = np.zeros(len(values), dtype=np.bool_)

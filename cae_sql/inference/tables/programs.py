@@ -48,15 +48,10 @@ class ComponentProgram:
 
     @classmethod
     def around(cls, knowledge: Knowledge, atom: int, world: Ints) -> ComponentProgram:
-        """The component that an atom is in, or a part of it where it is large.
+        """The component that an atom is in, or a part of it where it is large, around a world (p,).
 
         A world that differs from a given one in some atoms only is a world; but that there is none among
         those proves nothing.
-
-        Args:
-            knowledge: The answers.
-            atom: The atom.
-            world: (p,) totals that satisfy the sums; they give their values.
         """
         atoms, stated = np.flatnonzero(knowledge.components == knowledge.components[atom]), knowledge
         sums, whole = knowledge.matrix @ world, len(atoms) <= LARGE_COMPONENT
@@ -139,13 +134,13 @@ class ComponentProgram:
             raise OutOfTime("rounding spoils the world that was found")
         return found
 
-    def extreme(self, atom: int, sign: int, allowance: Allowance) -> Ints:
+    def extreme(self, atom: int, sign: int, allowance: Allowance, nodes: int = MOST_NODES) -> Ints:
         """A world (p,) in which the atom's total is as small (sign 1) or as great (−1) as in any.
 
         Raises:
-            OutOfTime: not shown to be the extreme with what may be spent, or in `MOST_NODES` of the search.
+            OutOfTime: not shown to be the extreme with what may be spent, or in so many nodes of the search.
         """
-        self.integer.allow(MOST_NODES)
+        self.integer.allow(nodes)
         outcome = self.integer.minimise({self._column(atom): float(sign)}, allowance)
         totals = self._checked(outcome) if outcome.status == "optimal" else None
         if totals is None:
@@ -193,7 +188,7 @@ def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints
 
 
 def any_world(
-    knowledge: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED, seed: int = 0
+    knowledge: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED, seed: int = 0, nodes: int = ANY_NODES
 ) -> Ints | None:
     """A world (p,) for given right-hand sides (k,), in a random corner, or None where there is none.
 
@@ -201,8 +196,8 @@ def any_world(
         OutOfTime: neither found nor excluded with what may be spent.
     """
     rows = constraints(knowledge, np.arange(knowledge.count), sums)
-    nodes = None if allowance is UNLIMITED else ANY_NODES
-    program = Program(*rows, np.ones(rows[0].shape[1], dtype=np.bool_), nodes)
+    most = None if allowance is UNLIMITED else nodes
+    program = Program(*rows, np.ones(rows[0].shape[1], dtype=np.bool_), most)
     costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count)
     outcome = program.minimise(_priced(costs), allowance, first=True)
     if outcome.status == "infeasible":

@@ -30,11 +30,9 @@ LOOKED_AT = 16
 SAMPLED = 400
 """Columns on which they are compared."""
 RELAX_STEPS = 6_000
-"""Random steps, at most, between two looks at whether everything is inside its box."""
-PATIENCE = 5
-"""Rounds without progress after which it counts as not found."""
+"""Random steps that a table is made roomier by; of few parts it is 200 for each, at most."""
 RELAX_ROUNDS = 60
-"""Such rounds before a table counts as not found."""
+"""So many times as many steps before a table counts as not found."""
 
 
 class QuestionTables:
@@ -48,14 +46,10 @@ class QuestionTables:
         table: Ints | None = None,
         bounds: Sequence[Bound] = (),
     ) -> None:
-        """Cut the atoms and extend the bases.
+        """Cut the atoms and extend the bases; of no use once the roomy table has changed.
 
-        Args:
-            roomy_table: Not changed. The question is of no use once it has changed.
-            queries: In the order in which they would be answered.
-            held: Who is held in which interval in all tables that are looked at.
-            table: (n,) one that agrees with all answers, to look around in place of the roomy table.
-            bounds: Ranges that tables keep by a margin; their members are whole parts.
+        All tables keep those who are `held` in their intervals, and ranges, `bounds`, by a margin: members of
+        these are whole parts. `table` (n,) agrees with all answers, to look around in place of the roomy one.
         """
         self.roomy_table, self.queries, self.version = roomy_table, list(queries), roomy_table.version
         coarse = roomy_table.boxes
@@ -189,10 +183,10 @@ class QuestionTables:
 
     @cached_property
     def _room(self) -> Ints:
-        """(p',) how far parts can move at the roomy table, to the nearer side; of three or more without
-        two.
-        """
-        return nearer_room(self.boxes, self.totals)
+        """(p',) how far parts can move at the table, to the nearer side; of three or more without two."""
+        boxes, totals = self.boxes, self.totals
+        room = np.minimum(totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - totals)
+        return np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
 
     def _reduced(self, basis: Basis, basics: Ints, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """Sums (g, p') less what a basis takes for them: nothing is left where past answers settle them."""
@@ -255,22 +249,12 @@ class QuestionTables:
 
     # --- tables
 
-    def between(
-        self, bounds: Bounds, answers: Sequence[tuple[int, int]], start: Ints | None = None
-    ) -> Tables | None:
-        """Tables that agree with past answers and give all new sums between two values each.
+    def between(self, bounds: Bounds, answers: Sequence[tuple[int, int]]) -> Tables | None:
+        """Tables around the roomy one that give each fresh sum all answers between two, by exchange.
 
-        Args:
-            bounds: Of the parts' totals.
-            answers: Least and greatest value for each of the fresh sums.
-            start: (p',) a table that agrees with past answers, to exchange around; by default the roomy
-                table's.
-
-        Returns:
-            None where exchange does not suffice: `table` may find one for single answers.
+        None where that does not suffice.
         """
-        totals = self.totals if start is None else start
-        least, most = totals.copy(), totals.copy()
+        totals, least, most = self.totals, self.totals.copy(), self.totals.copy()
         if (least < bounds.least).any() or (most > bounds.most).any():
             return None
         for number, (low, high) in enumerate(answers):
@@ -293,11 +277,7 @@ class QuestionTables:
     ) -> Ints | None:
         """Totals that give answers to the fresh sums: by exchange, else by balanced steps; None if not found.
 
-        Args:
-            bounds: Between what they must lie.
-            answers: One for each of the fresh sums.
-            seed: Of the random steps.
-            start: (p',) totals of another table than the roomy table's to start from.
+        They start from the roomy table's, and become roomy, or near to those of another table, `start` (p',).
         """
         totals = self.totals if start is None else start
         for spare in (SPARE, 0) if start is None else (0,):
@@ -307,17 +287,30 @@ class QuestionTables:
         return self._by_steps(bounds, answers, seed, start)
 
     def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
-        """As `table`, by balanced steps alone: what could be exchanged is left as it is."""
-        totals = self.totals if start is None else start
-        pending = self.pendings[0]
+        """As `table`, by steps along the first basis: its parts make all sums right, and random steps of the
+        others bring them back to where they may be.
+        """
+        pending, totals = self.pendings[0], self.totals if start is None else start
         assert pending is not None
-        inside = np.clip(totals, bounds.least, bounds.most)
-        change = self._solved(inside, totals, answers)
-        if change is None:
+        found, basic = np.clip(totals, bounds.least, bounds.most), pending.basic
+        values = [self.exchange.value(number, found) for number in range(len(self._rows))]
+        missing = np.append(self._wrong(found, totals), np.array(answers, dtype=np.int64) - values)
+        change = np.rint(self._inverse @ missing.astype(np.float64))
+        if np.abs(change).max(initial=0) > 2**53:
             return None
-        inside[pending.basic] += change
-        found = self._balanced(pending, bounds, inside, RELAX_STEPS if start is None else 0, seed)
-        return found if found is not None and self.holds(found, totals, bounds, answers) else None
+        found[basic] += change.astype(np.int64)
+        rooms = np.array([found - bounds.least, bounds.most - found])
+        rooms[:, basic] = 0
+        within = np.array([bounds.least[basic], bounds.most[basic]])
+        # an atom of many records is roomy long before it is half full
+        near = np.minimum(within[1] - within[0], 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
+        now, moved = found[basic], np.zeros_like(found)
+        steps, enough = min(RELAX_STEPS, 200 * len(found)), RELAX_STEPS if start is None else 0
+        farthest = max(1, int((self.boxes.high - self.boxes.low).max()) // 8)
+        relax(pending.form, rooms, now, within, near, moved, RELAX_ROUNDS * steps, enough, farthest, seed)
+        found += moved
+        found[basic] = now
+        return found if self.holds(found, totals, bounds, answers) else None
 
     def holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
         """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
@@ -352,56 +345,13 @@ class QuestionTables:
                 totals[parts] += by
         return totals
 
-    def _solved(self, totals: Ints, start: Ints, answers: Sequence[int]) -> Ints | None:
-        """By how much the basic parts must change so that all sums hold, whatever their boxes say."""
-        now = [self.exchange.value(number, totals) for number in range(len(self._rows))]
-        missing = np.append(self._wrong(totals, start), np.array(answers, dtype=np.int64) - now)
-        square, inverse = self._square
-        change = np.rint(inverse @ missing.astype(np.float64))
-        if np.abs(change).max(initial=0) > 2**53:
-            return None
-        whole = change.astype(np.int64)
-        return whole if (square @ whole == missing).all() else None
-
     @cached_property
-    def _square(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(k + g, k + g) coefficients of the first basis' parts in all sums, and their inverse."""
+    def _inverse(self) -> NDArray[np.float64]:
+        """(k + g, k + g) of the coefficients that the first basis' parts have in all sums."""
         pending = self.pendings[0]
         assert pending is not None
-        marks = self.roomy_table.marks[self.parents[pending.basic], : self.roomy_table.rank]
-        square = np.vstack([marks.T.astype(np.int64), self._rows[:, pending.basic]])
-        return square, np.rint(np.linalg.inv(square.astype(np.float64)))
-
-    def _balanced(
-        self, pending: Pending, bounds: Bounds, totals: Ints, enough: int, seed: int
-    ) -> Ints | None:
-        """Bring the basic parts inside their bounds, and from there on towards the middle."""
-        basic, found = pending.basic, totals.copy()
-        lowest, highest = bounds.least[basic], bounds.most[basic]
-        # an atom of many records is roomy long before it is half full
-        near = np.minimum(highest - lowest, 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
-        scale = 1.0 / np.maximum(near, 1.0) ** 2
-        steps, farthest = min(RELAX_STEPS, 200 * len(totals)), longest_step(self.boxes)
-        least, since = np.inf, 0
-        for turn in range(RELAX_ROUNDS):
-            now = found[basic]
-            outside = int(np.maximum(np.maximum(lowest - now, now - highest), 0).sum())
-            if turn and not outside:
-                return found
-            least, since = (outside, 0) if outside < least else (least, since + 1)
-            if since == PATIENCE:
-                return None
-            aim = np.clip(now, lowest + near, highest - near)
-            off, moved = now - aim, np.zeros_like(found)
-            rooms = np.array([found - bounds.least, bounds.most - found])
-            rooms[:, basic] = 0
-            relax(
-                *(pending.form, rooms, off, scale, lowest - aim, highest - aim, moved),
-                *(steps, enough, farthest, seed + turn),
-            )
-            found += moved
-            found[basic] = aim + off
-        return None
+        found: NDArray[np.float64] = np.rint(np.linalg.inv(self.marks_of(pending.basic).T.astype(np.float64)))
+        return found
 
     @cached_property
     def ground(self) -> Ground:
@@ -446,24 +396,15 @@ def _shared(bound: Bound, bounds: Sequence[Bound]) -> bool:
     )
 
 
-def longest_step(boxes: Knowledge) -> int:
-    """How far one part is moved at once where many shall be moved a little."""
-    return max(1, int((boxes.high - boxes.low).max()) // 8)
-
-
-def nearer_room(boxes: Knowledge, totals: Ints) -> Ints:
-    """(p,) how far atoms can move, to the nearer side; of three records or more, without two of them."""
-    room: Ints = np.minimum(totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - totals)
-    return np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
-
-
 def _split(totals: Ints, coarse: Ints, sizes: Ints, parents: Ints) -> Ints:
-    """Totals (p,) of atoms, coarse ones, over parts (p',) of their records: as even as whole numbers are."""
-    order, until = np.argsort(parents, kind="stable"), np.empty_like(sizes)
-    # of the atom's records, those of the parts before and this one
-    until[order] = np.cumsum(sizes[order])
-    until -= (np.cumsum(coarse) - coarse)[parents]
+    """Totals (p,) of atoms over parts (p',), evenly; what does not divide goes to the first parts of each."""
     each, rest = np.divmod(totals, coarse)
-    more = rest[parents] * until // coarse[parents] - rest[parents] * (until - sizes) // coarse[parents]
-    found: Ints = each[parents] * sizes + more
+    share = each[parents] * sizes + rest[parents] * sizes // coarse[parents]
+    given = np.zeros(len(coarse), dtype=np.int64)
+    np.add.at(given, parents, share)
+    # at most one for each part but one: give it out part by part
+    order = np.argsort(parents, kind="stable")
+    rank = np.empty(len(parents), dtype=np.int64)
+    rank[order] = np.arange(len(parents)) - np.searchsorted(parents[order], parents[order])
+    found: Ints = share + (rank < (totals - given)[parents])
     return found

@@ -39,13 +39,7 @@ class Sharing:
         return found
 
     def totals(self, near: Ints, bounds: Bounds, seed: int) -> Ints | None:
-        """(p,) totals that agree with every answer, near some that do not; None where none are found.
-
-        Args:
-            near: (p,) totals.
-            bounds: Between what they must lie.
-            seed: Of chance.
-        """
+        """(p,) totals that agree with every answer, near some that do not; None where none are found."""
         boxes, roomy_table = self.roomy_table.boxes, self.roomy_table
         chance = np.random.default_rng([seed, 5])
         totals = np.clip(near, bounds.least, bounds.most)

@@ -53,14 +53,7 @@ class Tilted:
 
     @classmethod
     def to(cls, boxes: Knowledge, matrix: scipy.sparse.csc_array, sums: Ints, odds: Floats) -> Tilted:
-        """As near to given expected sums as Newton's method gets.
-
-        Args:
-            boxes: Atoms and boxes.
-            matrix: (k, p) coefficients of the sums.
-            sums: (k,) right-hand sides.
-            odds: (top + 1,) logarithms of the odds of units; empty where all are alike.
-        """
+        """As near to expected sums (k,), of atoms with coefficients (k, p), as Newton's method gets."""
         sizes = boxes.sizes.astype(np.float64)
         steepest = STEEPEST / np.maximum((boxes.high - boxes.low) // boxes.atoms.multiples, 1)
         lines = matrix.T.tocsr()
@@ -127,12 +120,9 @@ class Tilted:
 
 
 def all_at_once(known: Knowledge, sums: Ints, pool: Pool) -> tuple[RoomyTable, Pool] | None:
-    """A roomy table and worlds that agree with all answers; None where none are found this way.
+    """A roomy table and worlds, as many as in a pool, that agree with all answers; None if none are found.
 
-    Args:
-        known: What the answers amount to; its sums are independent.
-        sums: (k,) their right-hand sides.
-        pool: How many worlds there shall be, of which type, and from where values come.
+    The sums are independent, their right-hand sides (k,).
     """
     found = _roomy(known, sums)
     if found is None:
