@@ -242,9 +242,9 @@ class Pool:
             drawn = np.random.default_rng(seed).integers(0, size, min(STEPS, size))
             ends = boxes.atoms.labels[drawn]
             ends = ends[~np.isin(ends, basis.basic)]
-            moves, rows = np.nonzero(basis.columns[ends, :rank])
-            entries = basis.columns[ends[moves], rows].astype(np.int64)
-            counts = np.bincount(moves, minlength=len(ends))
+            which, rows = np.nonzero(basis.columns[ends, :rank])
+            entries = basis.columns[ends[which], rows].astype(np.int64)
+            counts = np.bincount(which, minlength=len(ends))
             found.append((of_columns(ends, counts, basis.basic[rows], entries), len(ends), len(ends)))
         return found
 

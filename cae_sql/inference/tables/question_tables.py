@@ -136,12 +136,12 @@ class QuestionTables:
         """A pivot for every new sum, in every basis; which sums are new, the first one says."""
         places = [place for place, query in enumerate(self.queries) if query.kind == "sum"]
         rows = np.zeros((len(places), self.boxes.count), dtype=np.int32)
-        for row, place in zip(rows, places, strict=True):
+        for number, place in enumerate(places):
             coefficients = self.queries[place].coefficients
             if coefficients is not None and np.abs(coefficients).max() > 1:
                 self.usable = False
                 return
-            self.boxes.atoms.fill_row(self.queries[place], row)
+            self.boxes.atoms.fill_row(self.queries[place], rows[number])
         self.pendings: list[Pending | None] = []
         bases = self.roomy_table.bases if self.usable else []
         basics = [self._basic_parts(basis) for basis in bases]
@@ -165,7 +165,7 @@ class QuestionTables:
                 used |= np.isin(everyone, np.concatenate(basics))
                 self.fresh = [places[number] for number in pending.fresh]
                 # of sums that hang on new ones of the same statement, past answers say nothing
-                for number in np.flatnonzero(~reduced.any(axis=1)):
+                for number in np.flatnonzero(~reduced.any(axis=1)).tolist():
                     self.settled[places[number]] = int(rows[number].astype(np.int64) @ self.totals)
                 rows = rows[pending.fresh]
             self.pendings.append(pending)
@@ -186,7 +186,8 @@ class QuestionTables:
         """(p',) how far parts can move at the table, to the nearer side; of three or more without two."""
         boxes, totals = self.boxes, self.totals
         room = np.minimum(totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - totals)
-        return np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
+        found: Ints = np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
+        return found
 
     def _reduced(self, basis: Basis, basics: Ints, rows: NDArray[np.int32]) -> NDArray[np.int32]:
         """Sums (g, p') less what a basis takes for them: nothing is left where past answers settle them."""

@@ -135,7 +135,7 @@ def test_large_systems_are_not_tried() -> None:
 
 
 def test_walks_end_with_the_moves_of_a_decision_and_the_next_one_has_them_again() -> None:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(2)
     truth, matrix = rng.integers(0, 2, 36), rng.integers(0, 2, (7, 36))
     system = AnsweredSystem(36, 0, 1, 1)
     for row in matrix:
