@@ -61,7 +61,7 @@ class Central:
         """Totals (p',) in the middle that give answers to the fresh sums; None if not found."""
         question_tables, bounds = self.question_tables, self.bounds
         span = bounds.most - bounds.least
-        if len(span) > sizes.MOST_PAYING or (span < 0).any() or not question_tables.roomy_table.ways.central:
+        if len(span) > sizes.MOST_CENTRED or (span < 0).any() or not question_tables.roomy_table.ways.central:
             return None
         entries = int(np.count_nonzero(self.marks)) * self.marks.shape[1]
         if not self.allowance.spend(NEWTON_STEPS * entries / LANES):

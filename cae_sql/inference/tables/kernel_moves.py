@@ -91,7 +91,7 @@ class Moves(NamedTuple):
     def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
         """(m,) whether no sum, of coefficients (p, k), changes and the record itself does not pay."""
         of = self._of
-        found = np.bincount(of[self.parts == self.whom[of]], minlength=self.count) == 0
+        found: NDArray[np.bool_] = np.bincount(of[self.parts == self.whom[of]], minlength=self.count) == 0
         for column in marks.T:
             # whole numbers far below 2**53: the floats are exact
             change = np.bincount(of, self.by * column[self.parts].astype(np.int64), self.count)

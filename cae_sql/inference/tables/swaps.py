@@ -45,7 +45,7 @@ Names = NDArray[np.uint64]
 def fours(marks: Columns, able: NDArray[np.bool_]) -> Ints:
     """(q, 4) atoms that can move: +1, −1, +1, −1 keeps every sum with coefficients (p, k), exactly."""
     names = np.zeros(len(marks), dtype=np.uint64)
-    salts = np.random.default_rng(SEED).integers(0, 2**64, marks.shape[1], dtype=np.uint64)
+    salts = np.random.default_rng(SEED).integers(0, 2**64, (marks.shape[1],), dtype=np.uint64)
     for number, salt in enumerate(salts):
         names += marks[:, number].astype(np.int64).view(np.uint64) * salt
     gain, give = _near(marks, np.flatnonzero(able))
