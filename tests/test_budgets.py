@@ -14,18 +14,18 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_650,
-    "facts": 2_400,
-    "tables": 5_000,
-    "certify": 2_700,
-    "search": 1_250,
-    "posterior": 6_050,
-    "intervals": 1_800,
-    "lookback": 1_100,
+    "core": 1_450,
+    "facts": 2_100,
+    "tables": 3_800,
+    "certify": 2_450,
+    "search": 1_150,
+    "posterior": 5_060,
+    "intervals": 1_600,
+    "lookback": 950,
 }
 """At most so many lines a room, comments and docstrings included; core: the files beside the rooms. Together
 13,000 are aimed at: whatever shrinks, its number shrinks with it."""
-FILES = 101
+FILES = 90
 """In all of them; 70 are aimed at."""
 LONGEST = 50
 """Lines of a function that is not compiled, from its name on."""
