@@ -19,7 +19,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.coverage import Coverage, Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.rooms import Judged
-from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
+from cae_sql.inference.facts.extremes import Pins, bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.standard import Judgement, Standard
@@ -145,23 +145,15 @@ class Evidence:
         ]
         # what was looked at among others already is given a look of its own, no more
         earlier, again, whole, late, safe = len(seen), bool(seen), True, False, all_pairs(seen)
-        for tables in () if safe else self._views(terms):
-            pending = tables.pendings[0]
-            assert pending is not None
-            pins = hold(boxes, tables.totals, standard.insiders + 2, pending.basic)
-            if pins is None:
-                continue
-            ways = self._ways(tables, bounds_of(boxes, pins), group, name, terms, again)
-            for turn, (ends, between) in enumerate(ways):
-                late = terms.allowance.over
-                if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
-                    break
-                whom = left_open(seen) if seen else None
-                judged = Judged(boxes, pins, standard.need, standard.insiders, whom)
-                seen.append(show(tables, judged, ends, terms.allowance, terms.keep))
-                whole, safe = whole and between, all_pairs(seen)
-            if safe:
+        for turn, (tables, pins, ends, between) in enumerate(
+            () if safe else self._around(boxes, group, name, terms, again)
+        ):
+            late = terms.allowance.over
+            if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
                 break
+            judged = Judged(boxes, pins, standard.need, standard.insiders, left_open(seen) if seen else None)
+            seen.append(show(tables, judged, ends, terms.allowance, terms.keep))
+            whole, safe = whole and between, all_pairs(seen)
         if not seen:
             return None
         self.open_parts = min((each.open for each in seen), key=len)
@@ -172,25 +164,31 @@ class Evidence:
             kept[these] = _Past(group, whole, seen[earlier:], done, judgement)
         return judgement
 
-    def _views(self, terms: Terms) -> Iterator[QuestionTables]:
-        """The queries over the roomy table, then over the one with bases chosen anew.
+    def _around(
+        self, boxes: Knowledge, sums: Sequence[Sums], name: Hashable, terms: Terms, again: bool
+    ) -> Iterator[tuple[QuestionTables, Pins, Tables, bool]]:
+        """Over which bases it is looked and who is held, with each of the `_ways`."""
+        tables = self._view(terms)
+        pending = tables.pendings[0]
+        assert pending is not None
+        pins = hold(boxes, tables.totals, terms.standard.insiders + 2, pending.basic)
+        if pins is not None:
+            for ends, between in self._ways(tables, bounds_of(boxes, pins), sums, name, terms, again):
+                yield tables, pins, ends, between
 
-        That one alone where somebody is left open around the roomy table itself, whatever is answered.
+    def _view(self, terms: Terms) -> QuestionTables:
+        """The queries over the roomy table; over the one with bases chosen anew where somebody is left open
+        around the roomy table itself, whatever is answered.
+
+        Both for one question: hypothetical answers that fail would be looked at twice, and nothing is won.
         """
         if not terms.further or terms.allowance.over:
-            yield self._tables
-            return
+            return self._tables
         tables, shown = self._itself(terms)
-        if terms.keep and self.tables is self._tables:
-            self.tables = tables
-        if shown:
-            yield tables
-        anew = self._anew(tables, terms)
-        if anew is not None:
-            self.tables = anew if terms.keep else self.tables
-            yield anew
-        elif not shown:
-            yield tables
+        if not shown:
+            tables = self._anew(tables, terms) or tables
+        self.tables = tables if terms.keep else self.tables
+        return tables
 
     def _itself(self, terms: Terms) -> tuple[QuestionTables, bool]:
         """The queries with moves that show somebody around the table itself; whether everybody is shown."""
