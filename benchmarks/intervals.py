@@ -114,7 +114,7 @@ def priced_ends(system: AnsweredSystem, persons: NDArray[np.int64], found: Any) 
         for sign, end in ((1, found.lower[person]), (-1, found.upper[person])):
             with timed(time.process_time) as watch:
                 outcome = programs.linear.minimise({column: float(sign)})
-                bound = programs.multipliers(column, sign, outcome).bound
+                bound = programs.proof.best(column, sign, outcome).bound
             seconds.append(watch.seconds)
             worst = max(worst, abs(LOW + STEP * float(bound) - end))
     return seconds[2:] if len(seconds) > 2 else seconds, worst  # the first states the program

@@ -202,10 +202,10 @@ def test_where_few_are_left_it_may_be_far_too_low_and_they_are_counted() -> None
 @pytest.mark.slow
 def test_what_is_neither_counted_nor_left_many_tables_is_not_relied_upon() -> None:
     chance = np.random.default_rng(0)
-    system, true = AnsweredSystem(40, 0, 1, 1), chance.integers(0, 2, 40)
-    for sums, reliable in ((4, True), (20, False)):
+    system, true = AnsweredSystem(60, 0, 1, 1), chance.integers(0, 2, 60)
+    for sums, reliable in ((4, True), (24, False)):
         while len(system.answers) < sums:
-            members = np.flatnonzero(chance.random(40) < 0.5)
+            members = np.flatnonzero(chance.random(60) < 0.5)
             system.add_sum(members, int(true[members].sum()))
         found = system.likelihood()
         assert found.counted.all() == found.reliable.all() == reliable
