@@ -10,7 +10,7 @@ import pytest
 
 from cae_sql import AnsweredSystem
 from cae_sql.errors import OutOfTime
-from cae_sql.inference import sizes
+from cae_sql.inference import sizes, system_state
 from cae_sql.inference import system as systems
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.standard import Standard
@@ -26,6 +26,7 @@ from tests.quick import rounds, some
 def crowds_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small systems, too, keep their worlds as a large pool."""
     monkeypatch.setattr(systems, "SMALL", 1)
+    monkeypatch.setattr(system_state, "MOST_SEARCHED", 1)
 
 
 def reopened(told: Told, pool: int = 4, prior: Prior | None = None) -> AnsweredSystem:

@@ -49,6 +49,7 @@ def always_at_once(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return outcome
 
     monkeypatch.setattr(systems, "SMALL", 1)
+    monkeypatch.setattr(system_state, "MOST_SEARCHED", 1)
     monkeypatch.setattr(system_state, "AT_ONCE", 1)
     monkeypatch.setattr(system_state, "all_at_once", watched)
     return found
