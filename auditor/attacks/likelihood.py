@@ -14,11 +14,13 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from auditor.attacks.attack import Attack
 from auditor.attacks.sources import OWN
 from auditor.attacks.target import Claim, Target, number
 from auditor.attacks.totals import log_likely, log_likely_near
+from auditor.told import Range
 
 PERSONS, SUMS, OTHERS = 2, 60, 12
 """Whom it is after, in how many sums each, with how many others in each of them."""
@@ -124,11 +126,22 @@ class Star:
         """(values,) what each sum alone says of the person."""
         self._target, self._company, self._whole = target, company, whole
         self._units = self._others = 0
+        self._between = list[tuple[int, int, int, int | None]]()
+        """Of each sum that was told as a range: how many others are in it, its least and greatest total, in
+        units, and the greatest value of the others, if it is known."""
 
     def told(self, count: int, total: Fraction, most: int | None = None) -> None:
         """A sum over the person and so many others; `most`: the greatest value of these, if it is known."""
         self.each.append(self._company.with_total(count, float(total), 1, most))
         self._units += self._company.units(float(total), 1 + count)
+        self._others += count
+
+    def told_between(self, count: int, told: Range, most: int | None = None) -> None:
+        """As `told`, a sum that was told as a range."""
+        top = self._company.values - 1
+        low = 0 if told.least is None else self._company.units(float(told.least), 1 + count)
+        high = (1 + count) * top if told.most is None else self._company.units(float(told.most), 1 + count)
+        self._between.append((count, low, high, most))
         self._others += count
 
     def says(self) -> Floats:
@@ -139,13 +152,33 @@ class Star:
         """
         company, values = self._company, self._company.values
         likely, beside = sum(self.each, np.zeros(values)), self._target.size - 1 - self._others
-        if self._whole is None or not self.each:
+        if not self.each:
             return likely
+        ranged = [self._of_ranges(value) for value in range(values)]
+        if self._whole is None:
+            alone: Floats = likely + np.array([logsumexp(each) for each in ranged])
+            return alone
         left = company.units(float(self._whole), self._target.size) - self._units
-        totals = left + (len(self.each) - 1) * np.arange(values)
-        if beside <= MOST_BESIDE or totals[0] < 0 or totals[-1] > beside * (values - 1):
-            return likely + company.of(beside, totals)
-        return likely + log_likely_near(beside, values - 1, totals)
+        # (values, c) what is left to whoever is in none of the sums, by the total of companies told as ranges
+        totals = left + ((len(self.each) - 1) * np.arange(values))[:, None] - np.arange(len(ranged[0]))
+        if beside <= MOST_BESIDE or totals.min() < 0 or totals.max() > beside * (values - 1):
+            rest = company.of(beside, totals)
+        else:
+            near = np.arange(totals.min(), totals.max() + 1)
+            rest = log_likely_near(beside, values - 1, near)[totals - near[0]]
+        whole: Floats = likely + logsumexp(np.array(ranged) + rest, axis=1)
+        return whole
+
+    def _of_ranges(self, value: int) -> Floats:
+        """(c,) log P(each total of the companies of sums told as ranges), if the person has a value."""
+        found = np.ones(1)
+        for count, low, high, most in self._between:
+            totals = np.arange(count * (self._company.values - 1) + 1)
+            inside = (totals + value >= low) & (totals + value <= high)
+            found = np.convolve(found, np.where(inside, np.exp(self._company.of(count, totals, most)), 0.0))
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(found)
+        return logs
 
 
 def _known_total(target: Target) -> Fraction | None:
@@ -161,11 +194,20 @@ def star(target: Target) -> list[Claim]:
     for person, arms in _stars(target):
         told = Star(target, company, whole)
         for arm in arms:
-            total = target.sum(target.among([person, *arm]))
-            if total is not None:
-                told.told(len(arm), total)
+            _tell(told, len(arm), target.told_of("sum", target.among([person, *arm])))
         found += _claimed(target, person, told.says(), told.each)
     return found
+
+
+def _tell(
+    told: Star, count: int, answer: tuple[Fraction | None, Sequence[Range]], most: int | None = None
+) -> None:
+    """What came back of a sum over the person and so many others: whoever was told a range counts it."""
+    total, ranges = answer
+    if total is not None:
+        told.told(count, total, most)
+    for each in ranges if total is None else ():
+        told.told_between(count, each, most)
 
 
 def beside_extremes(target: Target) -> list[Claim]:
@@ -175,10 +217,8 @@ def beside_extremes(target: Target) -> list[Claim]:
         told = Star(target, company, whole)
         for arm in arms:
             greatest = target.aggregate("max", target.among(arm))
-            total = target.sum(target.among([person, *arm]))
-            if total is not None:
-                most = None if greatest is None else company.units(float(greatest), 1)
-                told.told(len(arm), total, most)
+            most = None if greatest is None else company.units(float(greatest), 1)
+            _tell(told, len(arm), target.told_of("sum", target.among([person, *arm])), most)
         found += _claimed(target, person, told.says(), told.each)
     return found
 
@@ -206,20 +246,25 @@ def groups(target: Target) -> list[Claim]:
     for person, arms in _stars(target):
         told = Star(target, company, whole)
         for arm in arms:
-            total = _of_its_group(target, [person, *arm], whole)
-            if total is not None:
-                told.told(len(arm), total)
+            _tell(told, len(arm), _of_its_group(target, [person, *arm], whole))
         found += _claimed(target, person, told.says(), told.each)
     return found
 
 
-def _of_its_group(target: Target, people: Sequence[int], whole: Fraction | None) -> Fraction | None:
-    """The sum over some people, from a grouping by whether one is among them: told, or the rest of all."""
+def _of_its_group(
+    target: Target, people: Sequence[int], whole: Fraction | None
+) -> tuple[Fraction | None, Sequence[Range]]:
+    """The sum over some people, from a grouping by whether one is among them: told, or the rest of all.
+
+    Or the ranges in which it was told to be.
+    """
     among = f"CASE WHEN {target.among(people).text} THEN 'these' ELSE 'those' END"
-    rows = target.ask(f"SELECT {among} AS g, SUM({target.column}) FROM {target.table} GROUP BY g")
-    told = {name: number(value) for name, value in rows or []}
+    reply = target.reply(f"SELECT {among} AS g, SUM({target.column}) FROM {target.table} GROUP BY g")
+    told = {name: number(value) for name, value in reply.rows or []}
     these, those = told.get("these"), told.get("those")
-    return whole - those if these is None and those is not None and whole is not None else these
+    if these is None and those is not None and whole is not None:
+        these = whole - those
+    return these, [each for each in reply.ranges if each.group.get("g") == "these"]
 
 
 def clique(target: Target) -> list[Claim]:

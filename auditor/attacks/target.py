@@ -177,17 +177,23 @@ class Target:
 
     def aggregate(self, kind: Aggregate, who: Selection, user: str = "eve") -> Fraction | None:
         """One aggregate over a selection, noted for `claims`; averages come back as sums."""
+        return self.told_of(kind, who, user)[0]
+
+    def told_of(
+        self, kind: Aggregate, who: Selection, user: str = "eve"
+    ) -> tuple[Fraction | None, Sequence[Range]]:
+        """As `aggregate`, with the ranges in which a value was told to be that was not told exactly."""
         if not who.size:
-            return None
+            return None, ()
         found = self.reply(f"SELECT {kind}({self.column}) FROM {self.table} WHERE {who.text}", user)
         value = None if not found.rows else number(found.rows[0][0])
         if value is None:
             self._note_ends(kind, who, found.ranges)
-            return None
+            return None, found.ranges
         if kind == "avg":
             kind, value = "sum", self._whole(value * who.size, who.size)
         self.note(kind, who, value)
-        return value
+        return value, ()
 
     def _note_ends(self, kind: Aggregate, who: Selection, ranges: Sequence[Range]) -> None:
         """An end is an inequality that the truth keeps."""

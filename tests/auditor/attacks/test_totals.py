@@ -14,6 +14,7 @@ import pytest
 from auditor.attacks import likelihood
 from auditor.attacks.likelihood import Company, Star
 from auditor.attacks.totals import log_likely, log_likely_near
+from auditor.told import Range
 
 
 def counted(count: int, top: int) -> list[int]:
@@ -83,3 +84,22 @@ def test_a_star_beside_a_known_total_is_what_all_tables_say(
         likely = np.exp(star.says() - star.says().max())
         expected = np.bincount(agree[:, 0], minlength=3) / len(agree)
         assert likely / likely.sum() == pytest.approx(expected, abs=1e-9 if many else 0.2)
+
+
+@pytest.mark.parametrize(("least", "most"), [(None, 2), (3, None), (1, 4)])
+def test_a_sum_that_was_told_as_a_range_counts_as_one(least: int | None, most: int | None) -> None:
+    """One person in two sums with two others each, one of them a range: by a list of all tables."""
+    scene = SimpleNamespace(minimum=Fraction(0), maximum=Fraction(2), resolution=Fraction(1))
+    target = cast(Any, SimpleNamespace(scene=scene, size=7))
+    tables = np.array(list(product(range(3), repeat=7)))
+    first, second = tables[:, [0, 1, 2]].sum(axis=1), tables[:, [0, 3, 4]].sum(axis=1)
+    inside = (second >= (least or 0)) & (second <= (6 if most is None else most))
+    for whole in (None, 5, 7):
+        agree = tables[(first == 2) & inside & ((tables.sum(axis=1) == whole) | (whole is None))]
+        star = Star(target, Company(target), None if whole is None else Fraction(whole))
+        star.told(2, Fraction(2))
+        low, high = (None if each is None else Fraction(each) for each in (least, most))
+        star.told_between(2, Range("sum(x)", {}, low, high))
+        likely = np.exp(star.says() - star.says().max())
+        expected = np.bincount(agree[:, 0], minlength=3) / len(agree)
+        assert likely / likely.sum() == pytest.approx(expected, abs=1e-9)
