@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from auditor.attacks.attack import Attack
@@ -34,6 +35,8 @@ MOST_COUNTED = 100_000
 """Tables of a clique up to which all are counted."""
 IMPOSSIBLE = -80.0
 """The logarithm of nearly nothing."""
+STEEPEST = 50.0
+"""Of a slope from one value to the next: beyond, only one of the two is possible."""
 MOST_VALUES = 1_000
 """Values of the domain up to which they are looked at one by one."""
 MOST_BESIDE = 2_000
@@ -100,21 +103,47 @@ def _stars(target: Target) -> Iterator[tuple[int, list[list[int]]]]:
         yield person, arms[place::count]
 
 
-def _shares(logs: Floats) -> Floats:
+def _shares(logs: NDArray[np.floating]) -> Floats:
     found: Floats = np.exp(logs - logs.max())
     found /= found.sum()
     return found
 
 
-def _claimed(target: Target, person: int, logs: Floats, of_others: Sequence[Floats]) -> list[Claim]:
-    """What logarithms (values,) say of a person, up to a constant, beside those of another in each sum."""
-    if not of_others:
-        return []
-    likely, other = _shares(logs), np.mean([_shares(each) for each in of_others], axis=0)
+def _claimed(target: Target, person: int, logs: Floats, other: Floats, told: str) -> list[Claim]:
+    """What logarithms (values,) say of a person, up to a constant, beside what is said of another."""
+    likely = _shares(logs)
     top = int(likely.argmax())
     value = float(target.scene.minimum + top * target.scene.resolution)
-    proof = f"of {len(of_others)} sums, all tables alike: {100 * likely[top]:.1f} % for {value:g}"
+    proof = f"of {told}, all tables alike: {100 * likely[top]:.1f} % for {value:g}"
     return [target.likelihood(person, likely.tolist(), other.tolist(), proof)]
+
+
+def people_like(logs: Floats) -> Floats:
+    """(values,) what sums say of people like somebody: the baseline of members in `docs/measure.md`.
+
+    The slope of what they say, log P(answers | v), is the tilt θ where v is what is expected under θ. The
+    tilt t of people like somebody is the slope where v is greater, by as much as they have more than anybody.
+
+    Args:
+        logs: (3 · values,) log P(answers | v) up to a constant, from a domain below the domain's values to
+            one above.
+    """
+    values = len(logs) // 3
+    # what is impossible lies to either side of the possible: slopes there lead back to it
+    slopes = np.where(np.arange(len(logs) - 1) < logs.argmax(), STEEPEST, -STEEPEST)
+    some = np.isfinite(logs[1:]) & np.isfinite(logs[:-1])
+    slopes[some] = np.clip(logs[1:][some] - logs[:-1][some], -STEEPEST, STEEPEST)
+    middles, every = np.arange(len(slopes)) - values + 0.5, np.arange(values)
+
+    def mean(tilt: float) -> float:
+        return float(every @ _shares(tilt * every))
+
+    def falls_to(beyond: float) -> float:
+        """The tilt t that is the slope at μ(t) + `beyond`."""
+        return float(brentq(lambda t: t - np.interp(mean(t) + beyond, middles, slopes), -STEEPEST, STEEPEST))
+
+    tilt = falls_to(0.0)
+    return _shares(falls_to(mean(tilt) - mean(0.0)) * every)
 
 
 class Star:
@@ -122,19 +151,16 @@ class Star:
 
     def __init__(self, target: Target, company: Company, whole: Fraction | None) -> None:
         """Nothing is told yet."""
-        self.each = list[Floats]()
-        """(values,) what each sum alone says of the person."""
         self._target, self._company, self._whole = target, company, whole
-        self._units = self._others = 0
+        self._sums = list[tuple[int, int, int | None]]()
+        """Of each sum: how many others are in it, its total in units, and the greatest value of the others,
+        if it is known."""
         self._between = list[tuple[int, int, int, int | None]]()
-        """Of each sum that was told as a range: how many others are in it, its least and greatest total, in
-        units, and the greatest value of the others, if it is known."""
+        """The same of each sum that was told as a range, with its least and greatest total."""
 
     def told(self, count: int, total: Fraction, most: int | None = None) -> None:
         """A sum over the person and so many others; `most`: the greatest value of these, if it is known."""
-        self.each.append(self._company.with_total(count, float(total), 1, most))
-        self._units += self._company.units(float(total), 1 + count)
-        self._others += count
+        self._sums.append((count, self._company.units(float(total), 1 + count), most))
 
     def told_between(self, count: int, told: Range, most: int | None = None) -> None:
         """As `told`, a sum that was told as a range."""
@@ -142,30 +168,40 @@ class Star:
         low = 0 if told.least is None else self._company.units(float(told.least), 1 + count)
         high = (1 + count) * top if told.most is None else self._company.units(float(told.most), 1 + count)
         self._between.append((count, low, high, most))
-        self._others += count
 
-    def says(self) -> Floats:
-        """(values,) what all of it says, as logarithms up to a constant.
+    def claims(self, person: int) -> list[Claim]:
+        """What is likely of the person, held against people like it."""
+        if not self._sums:
+            return []
+        told = f"{len(self._sums)} sums" + (f" and {len(self._between)} ranges" if self._between else "")
+        beyond = self.says(np.arange(-self._company.values, 2 * self._company.values))
+        return _claimed(self._target, person, self.says(), people_like(beyond), told)
+
+    def says(self, at: NDArray[np.int64] | None = None) -> Floats:
+        """(values,) what all of it says, as logarithms up to a constant, of the domain's values or of others.
 
         Whoever is in none of the sums has what these leave of the total: where values are low, so are sums,
         and a total that is as low explains them.
         """
-        company, values = self._company, self._company.values
-        likely, beside = sum(self.each, np.zeros(values)), self._target.size - 1 - self._others
-        if not self.each:
-            return likely
-        ranged = [self._of_ranges(value) for value in range(values)]
-        if self._whole is None:
+        company = self._company
+        at = np.arange(company.values) if at is None else at
+        likely = np.zeros(len(at))
+        for count, total, most in self._sums:
+            likely = likely + company.of(count, total - at, most)
+        ranged = [self._of_ranges(value) for value in at]
+        if self._whole is None or not self._sums:
             alone: Floats = likely + np.array([logsumexp(each) for each in ranged])
             return alone
-        left = company.units(float(self._whole), self._target.size) - self._units
+        left = company.units(float(self._whole), self._target.size) - sum(total for _, total, _ in self._sums)
+        of_sums, of_ranges = (sum(each[0] for each in some) for some in (self._sums, self._between))
+        beside = self._target.size - 1 - of_sums - of_ranges
         # (values, c) what is left to whoever is in none of the sums, by the total of companies told as ranges
-        totals = left + ((len(self.each) - 1) * np.arange(values))[:, None] - np.arange(len(ranged[0]))
-        if beside <= MOST_BESIDE or totals.min() < 0 or totals.max() > beside * (values - 1):
+        totals = left + ((len(self._sums) - 1) * at)[:, None] - np.arange(len(ranged[0]))
+        if beside <= MOST_BESIDE or totals.min() < 0 or totals.max() > beside * (company.values - 1):
             rest = company.of(beside, totals)
         else:
             near = np.arange(totals.min(), totals.max() + 1)
-            rest = log_likely_near(beside, values - 1, near)[totals - near[0]]
+            rest = log_likely_near(beside, company.values - 1, near)[totals - near[0]]
         whole: Floats = likely + logsumexp(np.array(ranged) + rest, axis=1)
         return whole
 
@@ -195,7 +231,7 @@ def star(target: Target) -> list[Claim]:
         told = Star(target, company, whole)
         for arm in arms:
             _tell(told, len(arm), target.told_of("sum", target.among([person, *arm])))
-        found += _claimed(target, person, told.says(), told.each)
+        found += told.claims(person)
     return found
 
 
@@ -219,7 +255,7 @@ def beside_extremes(target: Target) -> list[Claim]:
             greatest = target.aggregate("max", target.among(arm))
             most = None if greatest is None else company.units(float(greatest), 1)
             _tell(told, len(arm), target.told_of("sum", target.among([person, *arm])), most)
-        found += _claimed(target, person, told.says(), told.each)
+        found += told.claims(person)
     return found
 
 
@@ -235,7 +271,7 @@ def differences(target: Target) -> list[Claim]:
             rest = None if whole is None else target.sum(large & ~small)
             if whole is not None and rest is not None:
                 told.told(len(arm), whole - rest)
-        found += _claimed(target, person, told.says(), told.each)
+        found += told.claims(person)
     return found
 
 
@@ -247,7 +283,7 @@ def groups(target: Target) -> list[Claim]:
         told = Star(target, company, whole)
         for arm in arms:
             _tell(told, len(arm), _of_its_group(target, [person, *arm], whole))
-        found += _claimed(target, person, told.says(), told.each)
+        found += told.claims(person)
     return found
 
 
@@ -264,7 +300,7 @@ def _of_its_group(
     these, those = told.get("these"), told.get("those")
     if these is None and those is not None and whole is not None:
         these = whole - those
-    return these, [each for each in reply.ranges if each.group.get("g") == "these"]
+    return these, [each for each in reply.ranges if "these" in each.group.values()]
 
 
 def clique(target: Target) -> list[Claim]:
@@ -285,7 +321,10 @@ def clique(target: Target) -> list[Claim]:
     for place, person in enumerate(persons):
         with np.errstate(divide="ignore"):
             likely = np.log(rows[place])
-        found += _claimed(target, person, likely, [alone[edge] for edge in alone if place in edge])
+        mine = [_shares(alone[edge]) for edge in alone if place in edge]
+        if mine:
+            other: Floats = np.mean(mine, axis=0)
+            found += _claimed(target, person, likely, other, f"{len(mine)} sums")
     return found
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from auditor.attacks import likelihood
-from auditor.attacks.likelihood import Company, Star
+from auditor.attacks.likelihood import Company, Star, people_like
 from auditor.attacks.totals import log_likely, log_likely_near
 from auditor.told import Range
 
@@ -103,3 +103,20 @@ def test_a_sum_that_was_told_as_a_range_counts_as_one(least: int | None, most: i
         likely = np.exp(star.says() - star.says().max())
         expected = np.bincount(agree[:, 0], minlength=3) / len(agree)
         assert likely / likely.sum() == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("kappa", [0.05, 0.4, 3.0])
+@pytest.mark.parametrize("centre", [-3.0, 2.0, 4.5, 11.0])
+def test_people_like_somebody_have_the_tilt_less_what_the_own_value_has_in_it(
+    kappa: float, centre: float
+) -> None:
+    """Of a bell, by the formulas of `docs/measure.md`: both tilts looked for among many."""
+    every, tilts = np.arange(9), np.linspace(-40, 40, 80_001)
+    weights = np.exp(tilts[:, None] * every - np.maximum(tilts * 8, 0.0)[:, None])
+    means = weights @ every / weights.sum(axis=1)
+    theta = tilts[np.abs(tilts - kappa * (centre - means)).argmin()]
+    t = tilts[np.abs(tilts + kappa * (means - 4.0) - theta).argmin()]
+    expected = np.exp(t * every)
+    found = people_like(-0.5 * kappa * (np.arange(-9, 18) - centre) ** 2)
+    # slopes are taken from one value to the next
+    assert found == pytest.approx(expected / expected.sum(), abs=2e-3)
