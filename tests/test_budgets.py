@@ -16,7 +16,7 @@ ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 LINES: Mapping[str, int] = {
     "core": 1_450,
     "facts": 2_100,
-    "tables": 4_200,
+    "tables": 3_800,
     "certify": 2_450,
     "search": 1_150,
     "posterior": 5_060,

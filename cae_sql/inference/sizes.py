@@ -15,3 +15,5 @@ MOST_CANDIDATES = 20_000
 """Of more atoms no basic ones are looked for."""
 MOST_OPEN = 3_000
 """So many are looked at at once by payments out of shared rooms."""
+MOST_CENTRED = 60_000
+"""Of more parts no table around the analytic centre is looked for."""

@@ -43,14 +43,14 @@ def sparse(draw: Generator, lines: int, length: int, kind: Any) -> tuple[Any, An
     return starts, rows, np.where(draw.random(len(rows)) < 0.7, 1.0, draw.normal(size=len(rows)))
 
 
-def pivoted(draw: Generator) -> tuple[Any, ...]:
-    """What the kernels over a basis' columns are given: rank, parents, pending pivots; parts."""
+def pivoted(draw: Generator) -> columns.Pivoted:
+    """Columns of 11 parts of 6 atoms, after pending pivots."""
     atoms, parts, width, count = 6, 11, int(draw.integers(0, 5)), int(draw.integers(0, 3))
     whole = np.zeros((atoms, width + count), np.int8)
     whole[:, :width] = signs(draw, 3, atoms, width)
-    ys = signs(draw, 2, max(count, 1), parts).astype(np.int32)
-    pivots = signs(draw, 2, max(count, 1), width + count).astype(np.int32)
-    return whole, width, counts(draw, atoms - 1, parts), ys, pivots, count, parts
+    ys = signs(draw, 2, count, parts).astype(np.int32)
+    pivots = signs(draw, 2, count, width + count).astype(np.int32)
+    return columns.Pivoted(whole, counts(draw, atoms - 1, parts), ys, pivots)
 
 
 def helped(draw: Generator) -> tuple[int, int, NDArray[np.int8], NDArray[np.int64]]:
@@ -102,12 +102,13 @@ def paid(draw: Generator) -> Call:
 
 
 def loads(draw: Generator) -> Call:
-    whole, width, parents, ys, pivots, count, parts = pivoted(draw)
-    these, m = np.sort(draw.choice(parts, 7, replace=False)), int(draw.integers(0, 3))
+    form = pivoted(draw)
+    (parts, rank), m = (form.ys.shape[1], form.pivots.shape[1]), int(draw.integers(0, 3))
+    these = np.sort(draw.choice(parts, 7, replace=False))
+    toll = Toll(draw.normal(size=(m, parts)), draw.random((m, parts)), 1 + draw.random(m))
     return (
-        whole, width, parents, ys, pivots, count, 1 / draw.integers(1, 50, (4, width + count)), these,
-        draw.permutation(parts)[: width + count], draw.normal(size=(m, parts)), draw.random((m, parts)),
-        1 + draw.random(m), float(draw.choice([1.0, 1 - 1e-5])), 0, 7, np.zeros((4, 7)),
+        form, 1 / draw.integers(1, 50, (4, rank)), these, draw.permutation(parts)[:rank], toll,
+        float(draw.choice([1.0, 1 - 1e-5])), 0, 7, np.zeros((4, 7)),
     )  # fmt: skip
 
 
@@ -123,21 +124,7 @@ def combined(draw: Generator) -> Call:
 
 
 def columns_of(draw: Generator) -> Call:
-    *given, parts = pivoted(draw)
-    return *given, np.sort(draw.choice(parts, 6, replace=False))
-
-
-def reduced(draw: Generator) -> Call:
-    *given, parts = pivoted(draw)
-    wide = given[1] + given[5]
-    row = signs(draw, 2, parts).astype(np.int32)
-    return *given, signs(draw, 2, wide).astype(np.int32), row, 0, parts, np.zeros(parts, np.int32)
-
-
-def applied(draw: Generator) -> Call:
-    whole, width, _, _, pivots, count, _ = pivoted(draw)
-    ys = signs(draw, 90, max(count, 1), len(whole)).astype(np.int32)
-    return whole, width, ys, pivots, count, 0, len(whole)
+    return pivoted(draw), np.sort(draw.choice(11, 6, replace=False))
 
 
 def strained(draw: Generator) -> Call:
@@ -226,11 +213,9 @@ def joined(draw: Generator) -> Call:
 
 CASES: dict[Any, Callable[[Generator], Call]] = {
     basis.eliminate: eliminated,
-    columns.apply_pending: applied,
     columns.columns_of: columns_of,
     columns.combine: combined,
     columns.loads: loads,
-    columns.reduce_row: reduced,
     columns.strains: strained,
     interior.add_outer: outer,
     interior.add_squares: squared,

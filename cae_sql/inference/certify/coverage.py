@@ -28,7 +28,7 @@ from cae_sql.inference.tables.columns import SAFETY, loads
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
-from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
+from cae_sql.inference.tables.roomy_table import Pending, RoomyTable
 from cae_sql.threads import in_two
 
 MOST_TABLES = 60
@@ -109,9 +109,9 @@ class Coverage:
             far.show(np.flatnonzero(rooms.rich(need)), need)
         if not len(self.question_tables.pendings):
             far.add(everyone, np.zeros((4, rooms.count), dtype=rooms.kind), everyone[:0])
-        for basis, pending in bases:
+        for pending in bases:
             if len(left := far.left(need)):
-                far.add(left, self._reach(basis, pending, left), pending.basic)
+                far.add(left, self._reach(pending, left), pending.basic)
         if self.ways.payments:
             Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
         # of those about whom nothing was asked nothing was shown, unless they are nobody
@@ -120,40 +120,34 @@ class Coverage:
         width = int(min(need, widths.min(initial=need))) if free.all() else -1
         return Shown(width, widths >= need, free)
 
-    def _bases(self) -> list[tuple[Basis, Pending]]:
+    def _bases(self) -> list[Pending]:
         """The roomy table's."""
-        bases, pendings = self.question_tables.roomy_table.bases, self.question_tables.pendings
-        those = zip(bases, pendings, strict=True)
-        return [(each, pending) for each, pending in those if pending is not None and self.ways.bases]
+        pendings = self.question_tables.pendings if self.ways.bases else []
+        return [pending for pending in pendings if pending is not None]
 
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
         rooms, everyone = self.rooms, np.arange(self.rooms.count)
         rise, fall = rooms.own[0].copy(), rooms.own[1].copy()
-        for basis, pending in self._bases():
-            ends = self._reach(basis, pending, everyone)
+        for pending in self._bases():
+            ends = self._reach(pending, everyone)
             ends[:, pending.basic] = 0
             more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
             rise, fall = rise + more[0], fall + more[1]
         low, high = self.judged.boxes.own
         return np.maximum(low + rooms.first - fall, low), np.minimum(low + rooms.last + rise, high)
 
-    def _reach(self, basis: Basis, pending: Pending, parts: Ints) -> NDArray[np.floating]:
+    def _reach(self, pending: Pending, parts: Ints) -> NDArray[np.floating]:
         """(4, a) rise and fall with all of the rooms, then with what two records leave."""
-        question_tables, ends = self.question_tables, np.zeros((4, len(parts)), dtype=self.rooms.kind)
-        scarce, safety = self.rooms.scarce(pending.basic), SAFETY if self.rooms.single or self.soft else 1.0
+        scarce, ends = self.rooms.scarce(pending.basic), np.zeros((4, len(parts)), dtype=self.rooms.kind)
+        safety = SAFETY if self.rooms.single or self.soft else 1.0
         # what several bases give is added up
-        budget = self.toll.budget / max(len(self._bases()), 1)
+        toll = self.toll._replace(budget=self.toll.budget / max(len(self._bases()), 1))
 
         def work(start: int, end: int) -> None:
-            loads(
-                basis.columns, question_tables.roomy_table.rank, question_tables.parents, pending.ys,
-                pending.pivots,
-                len(pending.ys), scarce, parts, pending.basic, self.toll.gradient, self.toll.cost, budget,
-                safety, start, end, ends,
-            )  # fmt: skip
+            loads(pending.form, scarce, parts, pending.basic, toll, safety, start, end, ends)
 
-        in_two(work, len(parts), question_tables.roomy_table.rank + 1)
+        in_two(work, len(parts), self.question_tables.roomy_table.rank + 1)
         return ends
 
 

@@ -250,7 +250,7 @@ class Evidence:
         if tables.softs:
             yield from self._led_ways(tables, bounds, sums, ranges, terms)
             return
-        found = tables.between(bounds, ranges, tables.totals)
+        found = tables.between(bounds, ranges)
         if found is not None:
             yield found, True
         central = Central(tables, bounds, terms.allowance)

@@ -207,7 +207,7 @@ class Question:
         if roomy_table.rank and roomy_table.rank * tables.boxes.count <= CELLS:
             past = roomy_table.marks[tables.parents, : roomy_table.rank].T.astype(np.int64)
         first = tables.pendings[0] if tables.usable else None
-        return rows_of(tables.boxes, self.queries, past, past[:0] if first is None else first.ys)
+        return rows_of(tables.boxes, self.queries, past, past[:0] if first is None else first.form.ys)
 
     # --- judgements
 

@@ -19,7 +19,7 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.search.walks import walk
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.programs import ComponentProgram
-from cae_sql.inference.tables.short_moves import Moves, short_moves, with_directions
+from cae_sql.inference.tables.short_moves import Moves, both, of_tableau, short_moves
 
 WALKS = 6
 """Walks, each from another world and twice as long as the one before."""
@@ -66,13 +66,13 @@ class Runs:
     @cached_property
     def directions(self) -> Moves:
         """Kernel moves along the tableau: each free atom's, of one unit."""
-        return with_directions(self.knowledge.tableau)
+        return of_tableau(self.knowledge.tableau)
 
     @cached_property
     def moves(self) -> Moves:
         """All that walks try: besides them short combinations of them, in systems of few atoms."""
         tableau = self.knowledge.tableau
-        return with_directions(tableau, short_moves(tableau) if self.lent is None else self.lent)
+        return both(self.directions, short_moves(tableau) if self.lent is None else self.lent)
 
     @property
     def lacking(self) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ def sparing(moves: Moves, atom: int) -> Moves:
     kept = np.ones(len(lengths), dtype=np.bool_)
     kept[which[moves.atoms == atom]] = False
     starts = np.concatenate([[0], np.cumsum(lengths[kept])])
-    return Moves(starts, moves.atoms[kept[which]], moves.signs[kept[which]])
+    return Moves(starts, moves.atoms[kept[which]], moves.weights[kept[which]])
 
 
 @compiled()

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.columns import relax
 from cae_sql.inference.tables.exchange import Bounds
-from cae_sql.inference.tables.question_tables import longest_step
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable, basis_of, columns_in
+from cae_sql.inference.tables.sharing import Sharing
 
 SIZE_THAT_COUNTS = 8
 """Atoms of more records than this are not preferred for it: entries matter more then."""
@@ -28,10 +27,10 @@ WORTH = 0.25
 """A basis that takes half of the records less far, of what they need, is no help beyond the fewest."""
 MOST_BYTES = 12 * 10**8
 """What bases may take, all together."""
+SPARED = 0.01
+"""What basic atoms give of what is missing, in proportion to others."""
 SAMPLED = 2_000
 """Atoms on which it is seen whether there are enough bases."""
-STEPS, ROUNDS = 20_000, 12
-"""Random steps in a round of centering, and rounds."""
 HELPED = 3.0
 """Rooms are counted less by this when bases are counted: not all goals are reached."""
 
@@ -69,13 +68,9 @@ def _renewed(roomy_table: RoomyTable, need: int, insiders: int) -> RoomyTable | 
 
 
 def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -> None:
-    """Choose bases anew, as many as seem to be needed, and give those who pay room.
+    """Choose bases anew, as many as runs of a width seem to need, and give those who pay room.
 
-    Args:
-        roomy_table: Changed: its bases, and its table to another that agrees with every answer.
-        bounds: Between what totals must lie.
-        need: Width that everybody should keep.
-        insiders: 0 or 1.
+    The table changes to another one inside of the bounds that agrees with every answer.
     """
     roomy_table.look_for_fours()
     chosen = _chosen(roomy_table, need, insiders)
@@ -99,34 +94,30 @@ def _chosen(roomy_table: RoomyTable, need: int, insiders: int) -> list[tuple[Int
     chance = np.random.default_rng(roomy_table.rank)
     sample = chance.integers(0, roomy_table.count, min(SAMPLED, roomy_table.count))
     shown = marks[sample]
-    span = (boxes.high - boxes.low)[sample]
-    wanted = HELPED * (need + insiders * span)
-    found: list[tuple[Ints, NDArray[np.float32]]] = []
-    reach = np.zeros((len(sample), 0))
-    each = max(1, roomy_table.marks.nbytes)
-    while len(found) < MOST_BASES and len(found) * each < MOST_BYTES:
-        next_one = basis_of(marks, taken, weight)
-        if next_one is None:
+    whole = need + insiders * (boxes.high - boxes.low)[sample]
+    found, reach = list[tuple[Ints, NDArray[np.float32]]](), list[NDArray[np.float64]]()
+    while len(found) < MOST_BASES and len(found) * roomy_table.marks.nbytes < MOST_BYTES:
+        basis = basis_of(marks, taken, weight)
+        if basis is None:
             break
-        columns = columns_in(shown, next_one[1])
-        basic = next_one[0]
-        taken[basic] = True
+        columns = columns_in(shown, basis[1])
+        taken[basis[0]] = True
         if columns is None:
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
-            far = (room[basic] / np.abs(columns.astype(np.float64))).min(axis=1, initial=np.inf)
-        if len(found) >= FEWEST and np.median(far / (need + insiders * span)) < WORTH:
+            far = (room[basis[0]] / np.abs(columns.astype(np.float64))).min(axis=1, initial=np.inf)
+        if len(found) >= FEWEST and np.median(far / whole) < WORTH:
             break
-        found.append(next_one)
-        reach = np.column_stack([reach, np.minimum(far, need + insiders * span)])
-        lost = reach.max(axis=1) if insiders else 0.0
-        if len(found) >= FEWEST and (reach.sum(axis=1) - lost >= wanted).mean() > 0.999:
+        found.append(basis)
+        reach.append(np.minimum(far, whole))
+        kept = np.sum(reach, axis=0) - insiders * np.max(reach, axis=0)
+        if len(found) >= FEWEST and (kept >= HELPED * whole).mean() > 0.999:
             break
     return found
 
 
 def centered(roomy_table: RoomyTable, bounds: Bounds) -> Ints | None:
-    """Totals between bounds at which basic atoms have room; None where none inside all boxes were found."""
+    """Totals inside bounds at which basic atoms have room; None if none was found."""
     around = roomy_table.totals
     basic = np.zeros(roomy_table.count, dtype=np.bool_)
     for basis in roomy_table.bases:
@@ -134,66 +125,7 @@ def centered(roomy_table: RoomyTable, bounds: Bounds) -> Ints | None:
     room = np.minimum(near(roomy_table), (bounds.most - bounds.least) // 2)
     goal = np.clip(around, bounds.least + room, bounds.most - room)
     wished = np.where(basic, goal, np.clip(around, bounds.least, bounds.most))
-    return _stepped(roomy_table, bounds, wished, goal, basic)
-
-
-def _stepped(
-    roomy_table: RoomyTable, bounds: Bounds, wished: Ints, goal: Ints, basic: NDArray[np.bool_]
-) -> Ints | None:
-    """The same for few atoms, by random steps of the others."""
-    first = roomy_table.bases[0]
-    marks = roomy_table.marks[: roomy_table.count, : roomy_table.rank]
-    room = np.minimum(near(roomy_table), (bounds.most - bounds.least) // 2)
-    totals = _with_sums(roomy_table, first, wished, marks)
-    if totals is None:
-        return None
-    aim, mine = goal[first.basic], first.basic
-    scale = 1.0 / np.maximum(room[mine], 1.0) ** 2
-    none, pivots = np.zeros((0, roomy_table.count), np.int32), np.zeros((0, roomy_table.rank), np.int32)
-    everyone = np.arange(roomy_table.count)
-    off, moved = totals[mine] - aim, np.zeros(roomy_table.count, dtype=np.int64)
-    least, most = bounds.least[mine] - aim, bounds.most[mine] - aim
-    down, up = totals - bounds.least, bounds.most - totals
-    for turn in range(ROUNDS):
-        relax(
-            first.columns,
-            roomy_table.rank,
-            everyone,
-            none,
-            pivots,
-            0,
-            basic,
-            down,
-            up,
-            off,
-            scale,
-            least,
-            most,
-            moved,
-            min(STEPS, 200 * roomy_table.count),
-            STEPS,
-            longest_step(roomy_table.boxes),
-            turn,
-        )
-    found = _with_sums(roomy_table, first, totals + moved, marks)
-    if found is None or (found < bounds.least).any() or (found > bounds.most).any():
-        return None
-    return found
-
-
-def _with_sums(roomy_table: RoomyTable, basis: Basis, totals: Ints, marks: NDArray[np.int8]) -> Ints | None:
-    """The same totals but for the basic atoms, which make every sum right, whatever their boxes say."""
-    wrong = np.array(roomy_table.sums, dtype=np.int64)
-    for start in range(0, roomy_table.count, 50_000):
-        end = min(start + 50_000, roomy_table.count)
-        wrong = wrong - marks[start:end].astype(np.int64).T @ totals[start:end]
-    square = marks[basis.basic].T.astype(np.int64)
-    change = np.rint(np.linalg.solve(square.astype(np.float64), wrong.astype(np.float64)))
-    if np.abs(change).max(initial=0) > 2**50:
-        return None
-    by = change.astype(np.int64)
-    if (square @ by != wrong).any():
-        return None
-    after = totals.copy()
-    after[basis.basic] += by
-    return after
+    down, up = wished - bounds.least, bounds.most - wished
+    # those who shall have room give little; of the others each as it has itself
+    weights = np.where(basic, SPARED, 1.0) * down * up / np.maximum(down + up, 1)
+    return Sharing(roomy_table, weights).totals(wished, bounds, roomy_table.rank)

@@ -11,12 +11,13 @@ Floats only say where to look: what is found is added up again in whole numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
+from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import analytic_center, sparse_columns
@@ -26,8 +27,6 @@ from cae_sql.inference.tables.kernel_moves import collected, helpers_of, mended,
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import basis_of, columns_in
 
-MOST_PARTS = 60_000
-"""Of more parts than this nothing is looked for."""
 ROUNDS = 60
 """How often a table is mended."""
 MOVES = 400
@@ -38,17 +37,19 @@ NEWTON_STEPS = 20
 """That a centre takes, about: for what it counts."""
 
 
+class _Payers(NamedTuple):
+    """A basis of k parts, and h parts that help."""
+
+    parts: Ints  # (k + h,) the basic ones, then those who help
+    inverse: NDArray[np.float32]  # (k, k) of the basic parts' coefficients
+    theirs: Columns  # (k, h) the helpers' columns
+
+
 class Central:
     """Tables for a question, inside of bounds. Shapes: p' parts, k sums."""
 
     def __init__(self, question_tables: QuestionTables, bounds: Bounds, allowance: Allowance) -> None:
-        """Nothing is looked for yet.
-
-        Args:
-            question_tables: The queries.
-            bounds: Between what totals must lie.
-            allowance: What may be spent; nothing more is tried beyond it.
-        """
+        """Nothing is looked for yet, and nothing more once the allowance is spent."""
         self.question_tables, self.bounds, self.allowance = question_tables, bounds, allowance
 
     @cached_property
@@ -60,20 +61,20 @@ class Central:
         """Totals (p',) in the middle that give answers to the fresh sums; None if not found."""
         question_tables, bounds = self.question_tables, self.bounds
         span = bounds.most - bounds.least
-        if len(span) > MOST_PARTS or (span < 0).any() or not question_tables.roomy_table.ways.central:
+        if len(span) > sizes.MOST_CENTRED or (span < 0).any() or not question_tables.roomy_table.ways.central:
             return None
         entries = int(np.count_nonzero(self.marks)) * self.marks.shape[1]
         if not self.allowance.spend(NEWTON_STEPS * entries / LANES):
             return None
         sums = np.append(np.array(question_tables.roomy_table.sums, dtype=np.int64), answers)
-        sizes = question_tables.boxes.sizes.astype(np.float64)
+        each = question_tables.boxes.sizes.astype(np.float64)
         # by rows: for another order its kernels would be compiled a second time
         rows = sparse_columns(np.ascontiguousarray(self.marks.T))
-        ends = bounds.least / sizes, bounds.most / sizes
-        center = analytic_center(rows, sums.astype(np.float64), *ends, sizes)
+        ends = bounds.least / each, bounds.most / each
+        center = analytic_center(rows, sums.astype(np.float64), *ends, each)
         if center is None:
             return None
-        inside = np.clip(center.values * sizes - bounds.least, 0, span)
+        inside = np.clip(center.values * each - bounds.least, 0, span)
         room = np.minimum(inside, span - inside)
         totals = bounds.least + np.clip(spread_out(inside, self.marks, room), 0, span)
         found = self._mended(totals, sums)
@@ -82,12 +83,7 @@ class Central:
         return found
 
     def between(self, start: Ints, answers: Sequence[tuple[int, int]]) -> Tables | None:
-        """Tables between which there is one for all answers between two each; None where there is no room.
-
-        Args:
-            start: (p',) one that agrees with past answers and lies inside of the bounds.
-            answers: Least and greatest value for each of the fresh sums.
-        """
+        """Tables around one (p',) that give each fresh sum all answers between two; None without room."""
         payers = self._payers(start)
         if payers is None:
             return None
@@ -148,15 +144,3 @@ class Central:
         found[parts[:rank]] -= change
         found[parts[rank:]] += by
         return found if well else None
-
-
-@dataclass(frozen=True, eq=False)
-class _Payers:
-    """A basis and helpers."""
-
-    parts: Ints
-    """(k + h,) the basic ones, then those who help."""
-    inverse: NDArray[np.float32]
-    """(k, k) of the basic parts' coefficients."""
-    theirs: Columns
-    """(k, h) the helpers' columns."""

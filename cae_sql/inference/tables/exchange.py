@@ -29,55 +29,37 @@ class Tables:
     """(p',) greatest total."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rooms:
-    """How far parts may go from tables, those that are asked for: most questions are about few."""
-
-    tables: Tables
-    bounds: Bounds
-    spare: int
-    """1 / 2**spare of the room."""
-
-    def up(self, parts: Ints) -> Ints:
-        """How far some parts may rise."""
-        found: Ints = (self.bounds.most[parts] - self.tables.most[parts]) >> self.spare
-        return found
-
-    def down(self, parts: Ints) -> Ints:
-        """How far they may fall."""
-        found: Ints = (self.tables.least[parts] - self.bounds.least[parts]) >> self.spare
-        return found
-
-    def along(self, ways: NDArray[np.integer], parts: Ints) -> Ints:
-        """How far they may go each its own way: up where that is positive."""
-        return np.where(ways > 0, self.up(parts), self.down(parts))
-
-
 class Exchange:
     """What may be exchanged for some new sums. Shapes: g sums, p' parts."""
 
     def __init__(self, rows: NDArray[np.int32], parents: Ints, unseen: NDArray[np.bool_]) -> None:
-        """What may be exchanged for new sums (g, p') is looked for when it is first needed, and once.
+        """What may be exchanged for new sums (g, p').
 
         `parents` (p',) are the parts' atoms, `unseen` (p,) the atoms in no earlier sum.
         """
-        self._rows, self.parents, self.unseen = rows, parents, unseen
+        self._rows, self._parents = rows, parents
+        self._parts = [np.flatnonzero(row) for row in rows]
+        alone = unseen[parents] & (np.count_nonzero(rows, axis=0) == 1)
+        self._free = [parts[alone[parts]] for parts in self._parts]
+        """Of each sum the parts that stand in no other sum at all, earlier or new."""
         self._pairs: dict[int, tuple[Ints, Ints]] = {}
-        self._free: dict[int, Ints] = {}
-        self._summed: dict[int, tuple[Ints, Ints]] = {}
 
     def value(self, number: int, totals: Ints) -> int:
         """What a fresh sum is."""
-        if number not in self._summed:
-            parts = np.flatnonzero(self._rows[number])
-            self._summed[number] = parts, self._rows[number, parts].astype(np.int64)
-        parts, coefficients = self._summed[number]
-        return int(coefficients @ totals[parts])
+        parts = self._parts[number]
+        return int(self._rows[number, parts] @ totals[parts])
 
     def pairs(self, number: int) -> tuple[Ints, Ints]:
         """Parts of one atom, one in a fresh sum and one outside, that agree in all other new sums."""
         if number not in self._pairs:
-            self._pairs[number] = self._twins(np.delete(self._rows, number, axis=0), self._rows[number])
+            row, others = self._rows[number], np.delete(self._rows, number, axis=0)
+            parts = np.flatnonzero((np.bincount(self._parents) > 1)[self._parents])
+            keys = np.column_stack([self._parents[parts], others[:, parts].T, np.abs(row[parts])])
+            order = np.lexsort(keys.T[::-1])
+            parts, keys = parts[order], keys[order]
+            same = (keys[1:, :-1] == keys[:-1, :-1]).all(axis=1) & (keys[1:, -1] != keys[:-1, -1])
+            first = np.flatnonzero(same)
+            self._pairs[number] = parts[first + 1], parts[first]
         return self._pairs[number]
 
     def changes(
@@ -85,47 +67,29 @@ class Exchange:
     ) -> list[tuple[Ints, Ints]] | None:
         """Parts and changes of their totals that add `goal` to a sum and nothing to any other.
 
-        Any smaller change of the sum has smaller changes of the same sign.
+        They take 1 / 2**spare of what tables leave inside of bounds; None where that is too little. Any
+        smaller change of the sum has smaller changes of the same sign.
         """
         if goal == 0:
             return []
-        row, others, rooms = (
-            self._rows[number],
-            np.delete(self._rows, number, axis=0),
-            Rooms(tables, bounds, spare),
-        )
-        way = 1 if goal > 0 else -1
-        # first what stands in no other sum at all
-        if number not in self._free:
-            self._free[number] = np.flatnonzero(self._unseen(others) & (row != 0))
+        way = (1 if goal > 0 else -1) * self._rows[number]
+
+        def room(parts: Ints, ways: NDArray[np.integer]) -> Ints:
+            up, down = bounds.most[parts] - tables.most[parts], tables.least[parts] - bounds.least[parts]
+            found: Ints = np.where(ways > 0, up, down) >> spare
+            return found
+
         free = self._free[number]
-        taken = _shared(abs(goal), rooms.along(way * row[free], free))
-        changes = [(free, way * row[free] * taken)]
+        taken = _shared(abs(goal), room(free, way[free]))
+        changes = [(free, way[free] * taken)]
         left = abs(goal) - int(taken.sum())
         if left:
             inside, outside = self.pairs(number)
-            gain = rooms.along(way * row[inside], inside) - _looked_up(inside, free, taken)
-            able = np.minimum(gain, rooms.along(-way * row[inside], outside))
-            taken = _shared(left, able)
-            by = way * row[inside] * taken
-            changes += [(inside, by), (outside, -by)]
+            gain = room(inside, way[inside]) - _looked_up(inside, free, taken)
+            taken = _shared(left, np.minimum(gain, room(outside, -way[inside])))
+            changes += [(inside, way[inside] * taken), (outside, -way[inside] * taken)]
             left -= int(taken.sum())
         return None if left else changes
-
-    def _unseen(self, others: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """(p',) parts in no earlier sum and in none of some others."""
-        return self.unseen[self.parents] & ~others.any(axis=0)
-
-    def _twins(self, others: NDArray[np.int32], row: NDArray[np.int32]) -> tuple[Ints, Ints]:
-        """Pairs of parts of one atom, one in a sum and one outside, that agree in all other new sums."""
-        cut = np.bincount(self.parents, minlength=len(self.unseen))[self.parents] > 1
-        parts = np.flatnonzero(cut)
-        keys = np.column_stack([self.parents[parts], others[:, parts].T, np.abs(row[parts])])
-        order = np.lexsort(keys.T[::-1])
-        parts, keys = parts[order], keys[order]
-        same = (keys[1:, :-1] == keys[:-1, :-1]).all(axis=1) & (keys[1:, -1] != keys[:-1, -1])
-        first = np.flatnonzero(same)
-        return parts[first + 1], parts[first]
 
 
 def _looked_up(these: Ints, those: Ints, values: Ints) -> Ints:

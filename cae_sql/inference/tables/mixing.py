@@ -29,50 +29,35 @@ def totals_of(values: NDArray[np.signedinteger], labels: Ints, count: int) -> In
 
 @compiled()
 def jostle(
-    order: Ints, firsts: Ints, labels: Ints, shared: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
-    values: NDArray[np.signedinteger], seed: int, steps: int, odds: NDArray[np.float64],
+    order: Ints, firsts: Ints, low: Ints, high: Ints, held: NDArray[np.bool_],
+    values: NDArray[np.signedinteger], seed: int, passes: int, odds: NDArray[np.float64],
 ) -> None:  # fmt: skip
     """Pairs of records of one atom exchange: the sum of the two stays, its division becomes random.
 
-    `shared` are the records that are not alone in their atoms. Where each of them is due, they are paired in
-    the order in which they lie in memory: among a million, the next random one costs a hundred times as much.
+    They are paired in the order in which they lie in memory, at a random distance: among a million, the next
+    random one costs a hundred times as much.
     """
     np.random.seed(seed)
-    while steps >= len(shared) > 0:
-        steps -= len(shared)
+    for _ in range(passes):
         for atom in range(len(firsts) - 1):
             first, size = firsts[atom], firsts[atom + 1] - firsts[atom]
             if size < 2:
                 continue
             apart = np.random.randint(1, size)
             for place in range(size):
-                other = place + apart if place + apart < size else place + apart - size
-                swap(order[first + place], order[first + other], low[atom], high[atom], held, values, odds)
-    for _ in range(steps):
-        one = shared[np.random.randint(0, len(shared))]
-        atom = labels[one]
-        two = order[firsts[atom] + np.random.randint(0, firsts[atom + 1] - firsts[atom])]
-        if one != two:
-            swap(one, two, low[atom], high[atom], held, values, odds)
-
-
-@compiled()
-def swap(
-    one: int, two: int, low: int, high: int, held: NDArray[np.bool_], values: NDArray[np.signedinteger],
-    odds: NDArray[np.float64],
-) -> None:  # fmt: skip
-    """Two records of one atom share what they have anew."""
-    if held[one] or held[two]:
-        return
-    rise = min(high - values[one], values[two] - low)
-    fall = min(values[one] - low, high - values[two])
-    by = np.random.randint(-fall, rise + 1)
-    if len(odds):
-        gain = odds[values[one] + by] - odds[values[one]] + odds[values[two] - by] - odds[values[two]]
-        if np.log(np.random.random()) >= gain:
-            return
-    values[one] += by
-    values[two] -= by
+                one, two = order[first + place], order[first + (place + apart) % size]
+                if held[one] or held[two]:
+                    continue
+                rise = min(high[atom] - values[one], values[two] - low[atom])
+                fall = min(values[one] - low[atom], high[atom] - values[two])
+                by = np.random.randint(-fall, rise + 1)
+                if len(odds):
+                    gain = odds[values[one] + by] - odds[values[one]]
+                    gain += odds[values[two] - by] - odds[values[two]]
+                    if np.log(np.random.random()) >= gain:
+                        continue
+                values[one] += by
+                values[two] -= by
 
 
 @compiled()

@@ -1,7 +1,8 @@
-"""The integer program of a component: worlds that moves did not find, and the proof that there are none.
+"""Linear and integer programs over the atoms' totals: feasible tables that moves did not find, and the proof
+that there are none.
 
-Columns are the atoms' totals, and for every extreme who attains it. A solution is rounded and checked in
-integers against every sum, box and extreme before anybody calls it a world.
+Columns are the totals of one component's atoms, and for every extreme who attains it. A solution is rounded
+and checked in integers against every sum, box and extreme before anybody calls it a world.
 """
 
 from __future__ import annotations
@@ -15,12 +16,10 @@ from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.constraints import constraints, is_world
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.solver import MOST_ITERATIONS, Outcome, Program
+from cae_sql.inference.solver import Outcome, Program
 
 TOLERANCE = 1e-6
 """Slack within which a linear program's optimum counts as whole."""
-
-
 VERTICES = 8
 """Vertices of the linear program that are looked at before an integer program is tried."""
 QUICK_ITERATIONS = 5_000
@@ -48,84 +47,64 @@ class ComponentProgram:
     linear: Program
 
     @classmethod
-    def around(
-        cls, knowledge: Knowledge, atom: int, world: Ints, most: int = LARGE_COMPONENT, other: int = -1
-    ) -> ComponentProgram:
-        """The component that an atom is in, or a part of it where it is large.
+    def around(cls, knowledge: Knowledge, atom: int, world: Ints) -> ComponentProgram:
+        """The component that an atom is in, or a part of it where it is large, around a world (p,).
 
         A world that differs from a given one in some atoms only is a world; but that there is none among
         those proves nothing.
-
-        Args:
-            knowledge: The answers.
-            atom: The atom.
-            world: (p,) totals that satisfy the sums; they give their values.
-            most: Of a component of more atoms than this only a part is stated.
-            other: Another atom that is to be there, with its component.
         """
-        named = [atom, other] if other >= 0 else [atom]
-        atoms = np.flatnonzero(np.isin(knowledge.components, knowledge.components[named]))
-        whole = len(atoms) <= most
+        atoms, stated = np.flatnonzero(knowledge.components == knowledge.components[atom]), knowledge
+        sums, whole = knowledge.matrix @ world, len(atoms) <= LARGE_COMPONENT
         if not whole:
-            parts = [_neighbourhood(knowledge, each, world, atoms, most // len(named)) for each in named]
-            atoms = np.unique(np.concatenate(parts))
-        sums = knowledge.matrix @ world
-        if not whole:
-            outside = np.ones(knowledge.count, dtype=np.bool_)
-            outside[atoms] = False
+            atoms, stated = _neighbourhood(knowledge, atom, world, atoms), replace(knowledge, extremes=())
+            outside = np.delete(np.arange(knowledge.count), atoms)
             sums = sums - knowledge.matrix[:, outside] @ world[outside]
-        stated = replace(knowledge, extremes=()) if not whole else knowledge
-        matrix, row_low, row_high, lower, upper = constraints(stated, atoms, sums)
-        integer = np.ones(matrix.shape[1], dtype=np.bool_)
-        return cls(
-            knowledge,
-            atoms,
-            world,
-            whole,
-            Program(matrix, row_low, row_high, lower, upper, integer, MOST_NODES),
-            Program(matrix, row_low, row_high, lower, upper),
-        )
+        rows = constraints(stated, atoms, sums)
+        integer = Program(*rows, np.ones(rows[0].shape[1], dtype=np.bool_), MOST_NODES)
+        return cls(knowledge, atoms, world, whole, integer, Program(*rows))
 
-    def interval(self, atom: int, allowance: Allowance = UNLIMITED) -> tuple[int, int]:
+    def interval(self, atom: int, allowance: Allowance) -> tuple[int, int]:
         """Whole numbers between which the atom's total lies in every world, by linear relaxation."""
-        column = int(np.searchsorted(self.atoms, atom))
-        low, high = self.knowledge.low[atom], self.knowledge.high[atom]
-        ends = [int(self.knowledge.sizes[atom] * low), int(self.knowledge.sizes[atom] * high)]
-        if not self.whole:
-            return ends[0], ends[1]
-        for side, sign in enumerate((1.0, -1.0)):
-            outcome = self.linear.minimise({column: sign}, allowance)
+        ends = list(self._box(atom))
+        for side, sign in enumerate((1.0, -1.0) if self.whole else ()):
+            outcome = self.linear.minimise({self._column(atom): sign}, allowance)
             if outcome.status == "optimal":
                 value = outcome.value * sign
                 ends[side] = int(np.ceil(value - TOLERANCE) if side == 0 else np.floor(value + TOLERANCE))
         return ends[0], ends[1]
 
-    def quick_world(self, atom: int, low: int, high: int, allowance: Allowance = UNLIMITED) -> Ints | None:
+    def quick_world(self, atom: int, low: int, high: int, allowance: Allowance) -> Ints | None:
         """A world (p,) in which the atom's total lies between two values, from vertices of a linear program.
 
         With pivots of ±1 many vertices are whole, and each takes a millisecond or two. None proves nothing.
         """
-        chance = np.random.default_rng(atom)
-        for turn in range(VERTICES):
-            costs = chance.integers(-9, 10, len(self.atoms)) if turn else np.zeros(len(self.atoms), np.int64)
-            outcome = self._solved(self.linear, {atom: (low, high)}, allowance, costs, QUICK_ITERATIONS)
-            if not len(outcome.solution):
-                return None
-            near = outcome.solution[: len(self.atoms)]
-            if np.abs(near - np.rint(near)).max() <= TOLERANCE:
-                totals = self._checked(outcome, {atom: (low, high)})
-                if totals is not None:
-                    return totals
+        chance, column = np.random.default_rng(atom), self._column(atom)
+        self.linear.bound(column, low, high)
+        try:
+            for turn in range(VERTICES):
+                costs = chance.integers(-9, 10, len(self.atoms)) if turn else np.zeros(0, dtype=np.int64)
+                outcome = self.linear.minimise(_priced(costs), allowance, True, QUICK_ITERATIONS)
+                if not len(outcome.solution):
+                    return None
+                near = outcome.solution[: len(self.atoms)]
+                if np.abs(near - np.rint(near)).max() <= TOLERANCE:
+                    totals = self._checked(outcome)
+                    if totals is not None and low <= totals[atom] <= high:
+                        return totals
+        finally:
+            self.linear.bound(column, *self._box(atom))
         return None
 
-    def world_where(
+    def world_with(
         self,
-        bounds: dict[int, tuple[int, int]],
+        atom: int,
+        low: int,
+        high: int,
         allowance: Allowance,
         nodes: int = MOST_NODES,
         costs: Ints | None = None,
     ) -> Ints | None:
-        """A world (p,) in which totals lie between two values each, by atom, or None where there is none.
+        """A world (p,) in which the atom's total lies between two values, or None where there is none.
 
         Totals of negative `costs` (p,) are rather great in it, of positive ones small.
 
@@ -133,36 +112,34 @@ class ComponentProgram:
             OutOfTime: neither found nor excluded with what may be spent, or in so many nodes of the search.
         """
         self.integer.allow(nodes)
-        own = None if costs is None else costs[self.atoms]
-        outcome = self._solved(self.integer, bounds, allowance, own)
+        prices = {} if costs is None else _priced(costs[self.atoms])
+        self.integer.bound(self._column(atom), low, high)
+        try:
+            outcome = self.integer.minimise(prices, allowance, first=True)
+        finally:
+            self.integer.bound(self._column(atom), *self._box(atom))
         if outcome.status == "infeasible":
             return None
-        totals = self._checked(outcome, bounds) if len(outcome.solution) else None
-        if totals is None:
+        totals = self._checked(outcome)
+        if totals is None or not low <= totals[atom] <= high:
             raise OutOfTime("no world was found in the time allowed, or only one that rounding spoils")
         return totals
 
-    def world_with_another(
-        self, atoms: list[int], allowance: Allowance, nodes: int = MOST_NODES
-    ) -> Ints | None:
+    def world_with_another(self, atoms: list[int], allowance: Allowance, nodes: int) -> Ints | None:
         """A world (p,) in which some of these atoms has another total than in this one, or None without one.
 
-        Args:
-            atoms: Some of the component, each with its total here at an end of its box: the sum of how far
-                they are from there is then linear.
-            allowance: What may be spent.
-            nodes: Of the search.
+        Each of the atoms has its total here at an end of its box: the sum of how far they are from there is
+        linear then.
 
         Raises:
             OutOfTime: neither found nor excluded with what may be spent, or in so many nodes of the search.
         """
-        known, world = self.knowledge, self.world
-        away = {each: 1 if world[each] == known.sizes[each] * known.low[each] else -1 for each in atoms}
-        weights = {int(np.searchsorted(self.atoms, each)): float(sign) for each, sign in away.items()}
-        least = 1 + sum(sign * int(world[each]) for each, sign in away.items())
+        away = {each: 1 if self.world[each] == self._box(each)[0] else -1 for each in atoms}
+        weights = {self._column(each): float(sign) for each, sign in away.items()}
+        least = 1 + sum(sign * int(self.world[each]) for each, sign in away.items())
         with self.integer.at_least(weights, least):
-            found = self.world_where({}, allowance, nodes)
-        if found is not None and all(found[each] == world[each] for each in atoms):
+            found = self.world_with(atoms[0], *self._box(atoms[0]), allowance, nodes)
+        if found is not None and (found[atoms] == self.world[atoms]).all():
             raise OutOfTime("rounding spoils the world that was found")
         return found
 
@@ -172,49 +149,41 @@ class ComponentProgram:
         Raises:
             OutOfTime: not shown to be the extreme with what may be spent, or in so many nodes of the search.
         """
-        column = int(np.searchsorted(self.atoms, atom))
         self.integer.allow(nodes)
-        outcome = self.integer.minimise({column: float(sign)}, allowance)
-        totals = self._checked(outcome, {}) if outcome.status == "optimal" else None
+        outcome = self.integer.minimise({self._column(atom): float(sign)}, allowance)
+        totals = self._checked(outcome) if outcome.status == "optimal" else None
         if totals is None:
             raise OutOfTime("the extreme was not found in the time allowed, or rounding spoils it")
         return totals
 
-    def _solved(
-        self,
-        program: Program,
-        bounds: dict[int, tuple[int, int]],
-        allowance: Allowance,
-        costs: Ints | None = None,
-        iterations: int = MOST_ITERATIONS,
-    ) -> Outcome:
-        """A solution with atoms' totals between two values each: any, or the cheapest."""
-        price = {} if costs is None else {int(j): float(costs[j]) for j in np.flatnonzero(costs)}
-        sizes, low, high = self.knowledge.sizes, self.knowledge.low, self.knowledge.high
-        columns = {atom: int(np.searchsorted(self.atoms, atom)) for atom in bounds}
-        for atom, column in columns.items():
-            program.bound(column, *bounds[atom])
-        try:
-            return program.minimise(price, allowance, True, iterations)
-        finally:
-            for atom, column in columns.items():
-                program.bound(column, sizes[atom] * low[atom], sizes[atom] * high[atom])
+    def _column(self, atom: int) -> int:
+        return int(np.searchsorted(self.atoms, atom))
 
-    def _checked(self, outcome: Outcome, bounds: dict[int, tuple[int, int]]) -> Ints | None:
-        """A solution as totals, where in whole numbers it is the world that was asked for."""
+    def _box(self, atom: int) -> tuple[int, int]:
+        """Between what an atom's total lies, whatever the sums say."""
+        known = self.knowledge
+        return int(known.sizes[atom] * known.low[atom]), int(known.sizes[atom] * known.high[atom])
+
+    def _checked(self, outcome: Outcome) -> Ints | None:
+        """A solution as totals, where there is one and in whole numbers it is a world."""
+        if not len(outcome.solution):
+            return None
         totals = self.world.copy()
         totals[self.atoms] = np.rint(outcome.solution[: len(self.atoms)]).astype(np.int64)
-        if not all(low <= totals[atom] <= high for atom, (low, high) in bounds.items()):
-            return None
         return totals if is_world(self.knowledge, totals, self.knowledge.matrix @ self.world) else None
 
 
-def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints, most: int) -> Ints:
+def _priced(costs: Ints) -> dict[int, float]:
+    """Costs by column, where there are any."""
+    return {int(column): float(costs[column]) for column in np.flatnonzero(costs)}
+
+
+def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints) -> Ints:
     """The atoms that matter most for one: its smallest sums' members, the basic ones, and roomy others."""
     rows = np.flatnonzero(knowledge.matrix[:, atom])
     lengths = np.count_nonzero(knowledge.matrix[rows], axis=1)
     chosen = [np.array([atom]), knowledge.tableau.basic]
-    left = most // 2
+    left = half = LARGE_COMPONENT // 2
     for row in rows[np.argsort(lengths, kind="stable")]:
         members = np.flatnonzero(knowledge.matrix[row])
         if len(members) > left:
@@ -222,7 +191,7 @@ def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints
         chosen.append(members)
         left -= len(members)
     room = knowledge.room(world[None])[component] * np.random.default_rng(atom).random(len(component))
-    chosen.append(component[np.argsort(-room, kind="stable")[: most // 2]])
+    chosen.append(component[np.argsort(-room, kind="stable")[:half]])
     atoms: Ints = np.unique(np.concatenate(chosen))
     return atoms
 
@@ -235,16 +204,11 @@ def any_world(
     Raises:
         OutOfTime: neither found nor excluded with what may be spent.
     """
-    atoms = np.arange(knowledge.count)
-    matrix, row_low, row_high, lower, upper = constraints(knowledge, atoms, sums)
-    whole = np.ones(matrix.shape[1], dtype=np.bool_)
-    program = Program(
-        matrix, row_low, row_high, lower, upper, whole, None if allowance is UNLIMITED else nodes
-    )
+    rows = constraints(knowledge, np.arange(knowledge.count), sums)
+    most = None if allowance is UNLIMITED else nodes
+    program = Program(*rows, np.ones(rows[0].shape[1], dtype=np.bool_), most)
     costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count)
-    outcome = program.minimise(
-        {int(j): float(costs[j]) for j in np.flatnonzero(costs)}, allowance, first=True
-    )
+    outcome = program.minimise(_priced(costs), allowance, first=True)
     if outcome.status == "infeasible":
         return None
     if len(outcome.solution):

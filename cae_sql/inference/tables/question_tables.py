@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +18,21 @@ from cae_sql.cached import cached_property
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
-from cae_sql.inference.tables.columns import columns_of, reduce_row, relax, strains
+from cae_sql.inference.tables.columns import Pivoted, columns_of, multiplied, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
 from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
-from cae_sql.threads import in_two
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""
 SAMPLED = 400
 """Columns on which they are compared."""
 RELAX_STEPS = 6_000
-"""Random steps, at most, between two looks at whether everything is inside its box."""
-PATIENCE = 5
-"""Rounds without progress after which it counts as not found."""
+"""Random steps that a table is made roomier by; of few parts it is 200 for each, at most."""
 RELAX_ROUNDS = 60
-"""Such rounds before a table counts as not found."""
+"""So many times as many steps before a table counts as not found."""
 
 
 class QuestionTables:
@@ -48,14 +46,10 @@ class QuestionTables:
         table: Ints | None = None,
         bounds: Sequence[Bound] = (),
     ) -> None:
-        """Cut the atoms and extend the bases.
+        """Cut the atoms and extend the bases; of no use once the roomy table has changed.
 
-        Args:
-            roomy_table: Not changed. The question is of no use once it has changed.
-            queries: In the order in which they would be answered.
-            held: Who is held in which interval in all tables that are looked at.
-            table: (n,) one that agrees with all answers, to look around in place of the roomy table.
-            bounds: Ranges that tables keep by a margin; their members are whole parts.
+        All tables keep those who are `held` in their intervals, and ranges, `bounds`, by a margin: members of
+        these are whole parts. `table` (n,) agrees with all answers, to look around in place of the roomy one.
         """
         self.roomy_table, self.queries, self.version = roomy_table, list(queries), roomy_table.version
         coarse = roomy_table.boxes
@@ -70,7 +64,7 @@ class QuestionTables:
         """(p',) the atom that each part is of."""
         self.parents[self.boxes.atoms.labels] = coarse.atoms.labels
         self.totals = (
-            _split(roomy_table, roomy_table.totals, self.boxes, self.parents)
+            _split(roomy_table.totals, coarse.sizes, self.boxes.sizes, self.parents)
             if table is None
             else np.bincount(self.boxes.atoms.labels, table, count).astype(np.int64)
         )
@@ -158,29 +152,31 @@ class QuestionTables:
                 return
             self.boxes.atoms.fill_row(self.queries[place], rows[number])
         self.pendings: list[Pending | None] = []
-        used = np.zeros(self.boxes.count, dtype=np.bool_)
         bases = self.roomy_table.bases if self.usable else []
         basics = [self._basic_parts(basis) for basis in bases]
-        for each in basics:
-            used[each] = True
-        for number, basis in enumerate(bases):
-            taken = self.pendings[0].basic if number and self.pendings[0] is not None else basics[0][:0]
-            if np.isin(basics[number], taken).any():
+        everyone = np.arange(self.boxes.count)
+        used = np.isin(everyone, np.concatenate(basics)) if bases else everyone < 0
+        for basis, mine in zip(bases, basics, strict=True):
+            first = self.pendings[0] if self.pendings else None
+            if first is not None and np.isin(mine, first.basic).any():
                 self.pendings.append(None)
                 continue
-            pending = self._pending(basis, basics[number], rows, places, used, first=number == 0)
-            if number == 0:
-                if pending is None and len(bases) > 1:
+            reduced = self._reduced(basis, mine, rows)
+            pending = self._pending(basis, mine, rows, reduced, used)
+            if first is None:
+                if pending is None:
                     # rather without another basis than not at all
-                    alone = np.zeros_like(used)
-                    alone[basics[0]], self.fresh = True, []
-                    pending = self._pending(basis, basics[0], rows, places, alone, first=True)
-                    used |= alone
+                    used = np.isin(everyone, mine)
+                    pending = self._pending(basis, mine, rows, reduced, used)
                 if pending is None:
                     self.usable = False
                     return
-                rows = rows[[places.index(place) for place in self.fresh]]
-                places = self.fresh
+                used |= np.isin(everyone, np.concatenate(basics))
+                self.fresh = [places[number] for number in pending.fresh]
+                # of sums that hang on new ones of the same statement, past answers say nothing
+                for number in np.flatnonzero(~reduced.any(axis=1)).tolist():
+                    self.settled[places[number]] = int(rows[number].astype(np.int64) @ self.totals)
+                rows = rows[pending.fresh]
             self.pendings.append(pending)
         self._rows = rows
 
@@ -196,112 +192,79 @@ class QuestionTables:
 
     @cached_property
     def _room(self) -> Ints:
-        """(p',) how far parts can move at the roomy table, to the nearer side; of three or more without
-        two.
-        """
-        return nearer_room(self.boxes, self.totals)
+        """(p',) how far parts can move at the table, to the nearer side; of three or more without two."""
+        boxes, totals = self.boxes, self.totals
+        room = np.minimum(totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - totals)
+        found: Ints = np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
+        return found
+
+    def _reduced(self, basis: Basis, basics: Ints, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Sums (g, p') less what a basis takes for them: nothing is left where past answers settle them."""
+        product = np.empty((self.roomy_table.count, len(rows)), dtype=np.int32)
+        multiplied(basis.columns[: len(product), : self.roomy_table.rank], rows[:, basics], product)
+        return rows - product[self.parents].T
 
     def _pending(
-        self, basis: Basis, basics: Ints, rows: NDArray[np.int32], places: list[int], used: NDArray[np.bool_],
-        first: bool,
+        self, basis: Basis, basics: Ints, rows: NDArray[np.int32], reduced: NDArray[np.int32],
+        used: NDArray[np.bool_],
     ) -> Pending | None:  # fmt: skip
-        width, count = self.roomy_table.rank, self.boxes.count
-        ys = np.zeros((len(rows), count), dtype=np.int32)
-        pivots = np.zeros((len(rows), width + len(rows)), dtype=np.int32)
-        basic, done = basics, 0
+        """The basis with a pivot for every new sum, of parts that are not used; these are used from then on.
+
+        None where there is none, or entries grow too large.
+        """
+        width, most = self.roomy_table.rank, isqrt(2**30 // max(len(rows), 1))  # entries stay below 2**31
+        ys, pivots = np.zeros_like(rows), np.zeros((len(rows), width + len(rows)), dtype=np.int32)
+        basic, fresh = basics, list[int]()
         for number, row in enumerate(rows):
-            self._reduce(basis, ys, pivots, done, row[basic], row, ys[done])
-            if first and not ys[done].any():
-                # of sums that hang on new ones of the same statement, past answers say nothing
-                if not done or self._follows(basis, basics, row):
-                    self.settled[places[number]] = int(row.astype(np.int64) @ self.totals)
+            done = len(fresh)
+            # less what the pivots before take of it
+            weights = row[basic[width:]] - pivots[:done, : width + done] @ row[basic]
+            left = reduced[number] - weights.astype(np.int64) @ ys[:done]
+            if not left.any():
                 continue
-            pivot = self._pivot(basis, basic, ys, pivots, done, used)
-            if pivot is None:
+            if np.abs(left).max() > most:
                 return None
-            ys[done] *= ys[done, pivot]
-            basic, done = np.append(basic, pivot), done + 1
-            used[pivot] = True
-            if first:
-                self.fresh.append(places[number])
-        return Pending(basic, ys[:done], np.ascontiguousarray(pivots[:done, : width + done]))
-
-    def _follows(self, basis: Basis, basics: Ints, row: NDArray[np.int32]) -> bool:
-        """Whether past answers alone settle a sum."""
-        rest = np.zeros_like(row)
-        none = np.zeros((0, len(row)), dtype=np.int32)
-        self._reduce(basis, none, np.zeros((0, len(basics)), dtype=np.int32), 0, row[basics], row, rest)
-        return not rest.any()
-
-    def _reduce(
-        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int,
-        weights: NDArray[np.int32], row: NDArray[np.int32], out: NDArray[np.int32],
-    ) -> None:  # fmt: skip
-        weights = np.ascontiguousarray(weights)
-
-        def work(first: int, last: int) -> None:
-            reduce_row(
-                basis.columns,
-                self.roomy_table.rank,
-                self.parents,
-                ys,
-                pivots,
-                done,
-                weights,
-                row,
-                first,
-                last,
-                out,
+            form = Pivoted(
+                basis.columns, self.parents, ys[:done], np.ascontiguousarray(pivots[:done, : width + done])
             )
-
-        in_two(work, len(row), self.roomy_table.rank + 1)
+            found = self._pivot(form, basic, left, used)
+            if found is None or np.abs(found[1]).max(initial=0) > most:
+                return None
+            pivot, pivots[done, : width + done] = found
+            ys[done] = left * left[pivot]
+            used[pivot] = True
+            basic = np.append(basic, pivot)
+            fresh.append(number)
+        done = len(fresh)
+        pivots = np.ascontiguousarray(pivots[:done, : width + done])
+        return Pending(basic, Pivoted(basis.columns, self.parents, ys[:done], pivots), fresh)
 
     def _pivot(
-        self, basis: Basis, basic: Ints, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int,
-        used: NDArray[np.bool_],
-    ) -> int | None:  # fmt: skip
-        """A part for a new row, its column left in `pivots[done]`: roomy, and little grows by it."""
-        places = np.flatnonzero((np.abs(ys[done]) == 1) & ~used)
+        self, form: Pivoted, basic: Ints, row: Ints, used: NDArray[np.bool_]
+    ) -> tuple[int, NDArray[np.int32]] | None:
+        """A part for a new row (p',), and its column: roomy, and little grows by it."""
+        places = np.flatnonzero((np.abs(row) == 1) & ~used)
         if not len(places):
             return None
         room = self._room[places]
         if len(places) > LOOKED_AT:
             best = np.argpartition(-room, LOOKED_AT - 1)[:LOOKED_AT]
             places, room = places[best], room[best]
-        width = self.roomy_table.rank + done
-        columns = self._columns(basis, ys, pivots, done, places)
-        chance = np.random.default_rng(width)
+        columns, chance = columns_of(form, places), np.random.default_rng(len(basic))
         sample = chance.integers(0, self.boxes.count, min(SAMPLED, self.boxes.count))
-        shown = self._columns(basis, ys, pivots, done, sample)
-        allowed = np.maximum(self._room[basic], 1)
-        signs = ys[done, places].astype(np.int64)
-        chosen = int(np.argmin(strains(columns, signs, room, shown, ys[done, sample], allowed)))
-        pivots[done, :width] = columns[chosen]
-        return int(places[chosen])
-
-    def _columns(
-        self, basis: Basis, ys: NDArray[np.int32], pivots: NDArray[np.int32], done: int, parts: Ints
-    ) -> NDArray[np.int32]:
-        return columns_of(basis.columns, self.roomy_table.rank, self.parents, ys, pivots, done, parts)
+        shown, allowed = columns_of(form, sample), np.maximum(self._room[basic], 1)
+        entries = row[sample].astype(np.int32)
+        chosen = int(np.argmin(strains(columns, row[places], room, shown, entries, allowed)))
+        return int(places[chosen]), columns[chosen]
 
     # --- tables
 
-    def between(
-        self, bounds: Bounds, answers: Sequence[tuple[int, int]], start: Ints | None = None
-    ) -> Tables | None:
-        """Tables that agree with past answers and give all new sums between two values each.
+    def between(self, bounds: Bounds, answers: Sequence[tuple[int, int]]) -> Tables | None:
+        """Tables around the roomy one that give each fresh sum all answers between two, by exchange.
 
-        Args:
-            bounds: Of the parts' totals.
-            answers: Least and greatest value for each of the fresh sums.
-            start: (p',) a table that agrees with past answers, to exchange around; by default the roomy
-                table's.
-
-        Returns:
-            None where exchange does not suffice: `table` may find one for single answers.
+        None where that does not suffice.
         """
-        totals = self.totals if start is None else start
-        least, most = totals.copy(), totals.copy()
+        totals, least, most = self.totals, self.totals.copy(), self.totals.copy()
         if (least < bounds.least).any() or (most > bounds.most).any():
             return None
         for number, (low, high) in enumerate(answers):
@@ -324,11 +287,7 @@ class QuestionTables:
     ) -> Ints | None:
         """Totals that give answers to the fresh sums: by exchange, else by balanced steps; None if not found.
 
-        Args:
-            bounds: Between what they must lie.
-            answers: One for each of the fresh sums.
-            seed: Of the random steps.
-            start: (p',) totals of another table than the roomy table's to start from.
+        They start from the roomy table's, and become roomy, or near to those of another table, `start` (p',).
         """
         totals = self.totals if start is None else start
         for spare in (SPARE, 0) if start is None else (0,):
@@ -338,17 +297,30 @@ class QuestionTables:
         return self._by_steps(bounds, answers, seed, start)
 
     def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
-        """As `table`, by balanced steps alone: what could be exchanged is left as it is."""
-        totals = self.totals if start is None else start
-        basis, pending = self.roomy_table.bases[0], self.pendings[0]
+        """As `table`, by steps along the first basis: its parts make all sums right, and random steps of the
+        others bring them back to where they may be.
+        """
+        pending, totals = self.pendings[0], self.totals if start is None else start
         assert pending is not None
-        inside = np.clip(totals, bounds.least, bounds.most)
-        change = self._solved(inside, totals, answers)
-        if change is None:
+        found, basic = np.clip(totals, bounds.least, bounds.most), pending.basic
+        values = [self.exchange.value(number, found) for number in range(len(self._rows))]
+        missing = np.append(self._wrong(found, totals), np.array(answers, dtype=np.int64) - values)
+        change = np.rint(self._inverse @ missing.astype(np.float64))
+        if np.abs(change).max(initial=0) > 2**53:
             return None
-        inside[pending.basic] += change
-        found = self._balanced(basis, pending, bounds, inside, RELAX_STEPS if start is None else 0, seed)
-        return found if found is not None and self.holds(found, totals, bounds, answers) else None
+        found[basic] += change.astype(np.int64)
+        rooms = np.array([found - bounds.least, bounds.most - found])
+        rooms[:, basic] = 0
+        within = np.array([bounds.least[basic], bounds.most[basic]])
+        # an atom of many records is roomy long before it is half full
+        near = np.minimum(within[1] - within[0], 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
+        now, moved = found[basic], np.zeros_like(found)
+        steps, enough = min(RELAX_STEPS, 200 * len(found)), RELAX_STEPS if start is None else 0
+        farthest = max(1, int((self.boxes.high - self.boxes.low).max()) // 8)
+        relax(pending.form, rooms, now, within, near, moved, RELAX_ROUNDS * steps, enough, farthest, seed)
+        found += moved
+        found[basic] = now
+        return found if self.holds(found, totals, bounds, answers) else None
 
     def holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
         """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
@@ -383,58 +355,13 @@ class QuestionTables:
                 totals[parts] += by
         return totals
 
-    def _solved(self, totals: Ints, start: Ints, answers: Sequence[int]) -> Ints | None:
-        """By how much the basic parts must change so that all sums hold, whatever their boxes say."""
-        now = [self.exchange.value(number, totals) for number in range(len(self._rows))]
-        missing = np.append(self._wrong(totals, start), np.array(answers, dtype=np.int64) - now)
-        square, inverse = self._square
-        change = np.rint(inverse @ missing.astype(np.float64))
-        if np.abs(change).max(initial=0) > 2**53:
-            return None
-        whole = change.astype(np.int64)
-        return whole if (square @ whole == missing).all() else None
-
     @cached_property
-    def _square(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(k + g, k + g) coefficients of the first basis' parts in all sums, and their inverse."""
+    def _inverse(self) -> NDArray[np.float64]:
+        """(k + g, k + g) of the coefficients that the first basis' parts have in all sums."""
         pending = self.pendings[0]
         assert pending is not None
-        marks = self.roomy_table.marks[self.parents[pending.basic], : self.roomy_table.rank]
-        square = np.vstack([marks.T.astype(np.int64), self._rows[:, pending.basic]])
-        return square, np.rint(np.linalg.inv(square.astype(np.float64)))
-
-    def _balanced(
-        self, basis: Basis, pending: Pending, bounds: Bounds, totals: Ints, enough: int, seed: int
-    ) -> Ints | None:
-        """Bring the basic parts inside their bounds, and from there on towards the middle."""
-        basic, found = pending.basic, totals.copy()
-        lowest, highest = bounds.least[basic], bounds.most[basic]
-        # an atom of many records is roomy long before it is half full
-        near = np.minimum(highest - lowest, 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
-        scale = 1.0 / np.maximum(near, 1.0) ** 2
-        still = np.zeros(self.boxes.count, dtype=np.bool_)
-        still[basic] = True
-        steps, farthest = min(RELAX_STEPS, 200 * len(totals)), longest_step(self.boxes)
-        least, since = np.inf, 0
-        for turn in range(RELAX_ROUNDS):
-            now = found[basic]
-            outside = int(np.maximum(np.maximum(lowest - now, now - highest), 0).sum())
-            if turn and not outside:
-                return found
-            least, since = (outside, 0) if outside < least else (least, since + 1)
-            if since == PATIENCE:
-                return None
-            aim = np.clip(now, lowest + near, highest - near)
-            off, moved = now - aim, np.zeros_like(found)
-            relax(
-                basis.columns, self.roomy_table.rank, self.parents, pending.ys, pending.pivots,
-                len(pending.ys),
-                still, found - bounds.least, bounds.most - found, off, scale, lowest - aim, highest - aim,
-                moved, steps, enough, farthest, seed + turn,
-            )  # fmt: skip
-            found += moved
-            found[basic] = aim + off
-        return None
+        found: NDArray[np.float64] = np.rint(np.linalg.inv(self.marks_of(pending.basic).T.astype(np.float64)))
+        return found
 
     @property
     def rows(self) -> NDArray[np.int32]:
@@ -458,29 +385,15 @@ def _shared(bound: Bound, bounds: Sequence[Bound]) -> bool:
     )
 
 
-def longest_step(boxes: Knowledge) -> int:
-    """How far one part is moved at once where many shall be moved a little."""
-    return max(1, int((boxes.high - boxes.low).max()) // 8)
-
-
-def nearer_room(boxes: Knowledge, totals: Ints) -> Ints:
-    """(p,) how far atoms can move, to the nearer side; of three records or more, without two of them."""
-    room: Ints = np.minimum(totals - boxes.sizes * boxes.low, boxes.sizes * boxes.high - totals)
-    return np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
-
-
-def _split(roomy_table: RoomyTable, totals: Ints, boxes: Knowledge, parents: Ints) -> Ints:
-    """A table's totals over parts: spread evenly, what does not divide to the first parts of an atom."""
-    sizes, coarse = boxes.sizes, roomy_table.boxes.sizes
+def _split(totals: Ints, coarse: Ints, sizes: Ints, parents: Ints) -> Ints:
+    """Totals (p,) of atoms over parts (p',), evenly; what does not divide goes to the first parts of each."""
     each, rest = np.divmod(totals, coarse)
     share = each[parents] * sizes + rest[parents] * sizes // coarse[parents]
-    given = np.zeros(roomy_table.count, dtype=np.int64)
+    given = np.zeros(len(coarse), dtype=np.int64)
     np.add.at(given, parents, share)
-    left = totals - given
-    # at most one for each part but one: give it out part by part, as far as a part has records for it
+    # at most one for each part but one: give it out part by part
     order = np.argsort(parents, kind="stable")
-    firsts = np.searchsorted(parents[order], np.arange(roomy_table.count))
     rank = np.empty(len(parents), dtype=np.int64)
-    rank[order] = np.arange(len(parents)) - firsts[parents[order]]
-    found: Ints = share + (rank < left[parents])
+    rank[order] = np.arange(len(parents)) - np.searchsorted(parents[order], parents[order])
+    found: Ints = share + (rank < (totals - given)[parents])
     return found

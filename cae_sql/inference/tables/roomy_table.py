@@ -22,7 +22,7 @@ from cae_sql.inference.facts.basis import eliminate
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.columns import LARGEST_ENTRY, Columns, apply_pending
+from cae_sql.inference.tables.columns import AT_ONCE, LARGEST_ENTRY, Columns, Pivoted, columns_of, multiplied
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves
 from cae_sql.inference.tables.swaps import fours, kept_by
 from cae_sql.inference.ways import ALL, Ways
@@ -30,8 +30,6 @@ from cae_sql.threads import in_two
 
 CANDIDATES = 3_000
 """Atoms among which the basic ones of a further basis are looked for, the roomiest."""
-AT_ONCE = 1 << 15
-"""Atoms whose columns are worked out at a time."""
 
 
 @dataclass(eq=False)
@@ -43,41 +41,33 @@ class Basis:
     columns: Columns
     """(>= p, >= k) what a unit more of an atom takes from each basic atom; of a basic one a unit vector."""
 
-    def grow(self, atoms: int, rows: int) -> None:
-        """Make place, so that answers seldom copy everything."""
-        high, wide = self.columns.shape
-        if high < atoms or wide < rows:
-            shape = atoms + atoms // 16 + 16 if high < atoms else high, rows + 16 if wide < rows else wide
-            wider = np.zeros(shape, dtype=np.int8)
-            wider[:high, :wide] = self.columns
-            self.columns = wider
+    def extended(self, pending: Pending, atoms: int) -> bool:
+        """Take in new sums, over so many atoms; False where an entry is too large."""
+        self.basic = pending.basic
+        form = pending.form._replace(columns=self.columns, parents=np.arange(atoms))
 
-    def cut(self, parents: Ints, atoms: int, rows: int, width: int) -> None:
-        """Make place for so many atoms and rows; the last atoms have the columns of others, their parents."""
-        before = atoms - len(parents)
-        self.grow(atoms, rows)
-        self.columns[before:atoms, :width] = self.columns[parents, :width]
+        def work(first: int, last: int) -> bool:
+            for start in range(first, last, AT_ONCE):
+                some = np.arange(start, min(start + AT_ONCE, last))
+                found = columns_of(form, some)
+                if max(found.max(initial=0), -found.min(initial=0)) > LARGEST_ENTRY:
+                    return False
+                self.columns[start : start + len(some), : found.shape[1]] = found
+            return True
 
-    def extended(self, pending: Pending, width: int, atoms: int) -> bool:
-        """Take in new sums, after so many; False where an entry is too large."""
-        ys, pivots, columns, self.basic = pending.ys, pending.pivots, self.columns, pending.basic
-
-        def work(first: int, last: int) -> int:
-            return int(apply_pending(columns, width, ys, pivots, len(ys), first, last))
-
-        return not len(ys) or max(in_two(work, atoms, width + 1)) <= LARGEST_ENTRY
+        return not len(form.ys) or all(in_two(work, atoms, form.pivots.shape[1]))
 
 
 @dataclass(eq=False)
 class Pending:
-    """What new sums do to a basis. Shapes: p' parts, g new independent sums after k old ones."""
+    """A basis after new independent sums that it has not taken in yet. Shapes: k old sums, g new ones."""
 
     basic: Ints
     """(k + g,) the basic part of each row."""
-    ys: NDArray[np.int32]
-    """(g, p') what a unit more of each part takes from each new pivot."""
-    pivots: NDArray[np.int32]
-    """(g, k + g) the column of each pivot when it was chosen."""
+    form: Pivoted
+    """The parts' columns."""
+    fresh: list[int]
+    """(g,) which of the given sums these are: the others hang on them and on past ones."""
 
 
 @dataclass(eq=False)
@@ -127,17 +117,17 @@ class RoomyTable:
         What grows with atoms × sums is shared with this table, so only one of the two may take in answers.
         """
         count = self.count
-        whole = Basis(np.zeros(0, np.int64), self.marks)
-        for basis in (whole, *self.bases):
-            basis.grow(count + 1, self.rank)
+        self.marks = _with_place(self.marks, count + 1, self.rank)
+        self.marks[count] = 0
+        for basis in self.bases:
+            basis.columns = _with_place(basis.columns, count + 1, self.rank)
             basis.columns[count] = 0
-        self.marks = whole.columns
         return replace(
             self,
             boxes=self.boxes.grown(spares, top),
             totals=np.append(self.totals, spares * top // 2),
             sums=list(self.sums),
-            bases=[Basis(basis.basic, basis.columns) for basis in self.bases],
+            bases=[replace(basis) for basis in self.bases],
             grown_from=(self, spares, top),
             renewal=None,
             _unseen=np.append(self.unseen, True),
@@ -175,11 +165,6 @@ class RoomyTable:
         """Atoms."""
         return self.boxes.count
 
-    @property
-    def bytes(self) -> int:
-        """Memory of what grows with atoms × sums."""
-        return self.marks.nbytes + sum(basis.columns.nbytes for basis in self.bases)
-
     def apply(
         self,
         boxes: Knowledge,
@@ -197,18 +182,15 @@ class RoomyTable:
         new sums too.
         """
         self.version += 1
-        before, count, width = len(self.totals), len(parents), self.rank
-        rank = width + len(values)
-        whole = Basis(np.zeros(0, np.int64), self.marks)
-        whole.cut(parents[before:], count, rank, width)
-        self.marks = whole.columns
+        count, width = len(parents), self.rank
+        rank, of_parts = width + len(values), parents[len(self.totals) :]
+        self.marks = _cut(self.marks, of_parts, count, rank, width)
         self.marks[:count, width:rank] = rows.T
         kept = []
         for basis, pending in zip(self.bases, pendings, strict=True):
             if pending is not None:
-                basis.cut(parents[before:], count, rank, width)
-                if basis.extended(pending, width, count):
-                    kept.append(basis)
+                basis.columns = _cut(basis.columns, of_parts, count, rank, width)
+                kept += [basis] if basis.extended(pending, count) else []
         self.fours = self.fours[kept_by(self.fours, rows.T)]
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.moves, self.grown_from, self.renewal = moves, None, None
@@ -231,15 +213,30 @@ class RoomyTable:
         return None if columns is None else Basis(found[0], columns)
 
     def columns(self, inverse: NDArray[np.float32]) -> Columns | None:
-        """The columns of all atoms in terms of a basis, given by its inverse; None with too large entries."""
+        """The columns of all atoms in terms of a basis, given by its inverse; None if too large."""
         columns = np.zeros(self.marks.shape, dtype=np.int8)
-        for first in range(0, self.count, AT_ONCE):
-            some = slice(first, min(first + AT_ONCE, self.count))
-            found = columns_in(self.marks[some, : self.rank], inverse)
-            if found is None:
-                return None
-            columns[some, : self.rank] = found
+        filled = multiplied(
+            self.marks[: self.count, : self.rank], inverse, columns[: self.count, : self.rank]
+        )
+        return columns if filled else None
+
+
+def _with_place(columns: Columns, atoms: int, rows: int) -> Columns:
+    """The same with place for more atoms and rows, so that answers seldom copy everything."""
+    high, wide = columns.shape
+    if high >= atoms and wide >= rows:
         return columns
+    shape = atoms + atoms // 16 + 16 if high < atoms else high, rows + 16 if wide < rows else wide
+    wider = np.zeros(shape, dtype=np.int8)
+    wider[:high, :wide] = columns
+    return wider
+
+
+def _cut(columns: Columns, parents: Ints, atoms: int, rows: int, width: int) -> Columns:
+    """With place for so many atoms and rows; the last atoms have the columns of others, their parents."""
+    found = _with_place(columns, atoms, rows)
+    found[atoms - len(parents) : atoms, :width] = found[parents, :width]
+    return found
 
 
 def basis_of(
@@ -278,15 +275,7 @@ def basis_of(
     return atoms.astype(np.int64), inverse.astype(np.float32)
 
 
-def columns_in(marks: NDArray[np.number], inverse: NDArray[np.float32]) -> Columns | None:
+def columns_in(marks: NDArray[np.int8], inverse: NDArray[np.float32]) -> Columns | None:
     """Columns of some atoms (a, k) in terms of a basis; None where they are too large."""
-    # float32 is exact below 2**24
-    bound = float(np.abs(inverse).sum(axis=1).max(initial=0.0)) * float(
-        max(marks.max(initial=0), -marks.min(initial=0))
-    )
-    if bound >= 2**24:
-        return None
-    columns = marks.astype(np.float32, copy=False) @ inverse.T
-    if max(columns.max(initial=0.0), -columns.min(initial=0.0)) > LARGEST_ENTRY:
-        return None
-    return columns.astype(np.int8)
+    columns = np.empty(marks.shape, dtype=np.int8)
+    return columns if multiplied(marks, inverse, columns) else None

@@ -1,8 +1,8 @@
-"""Short moves: differences of worlds that change few atoms, by ±1 each.
+"""Kernel moves as sparse vectors: those of a tableau, and short ones by lattice reduction (LLL).
 
-In a small, dense system the tableau's directions change many atoms at once and are soon blocked. Any integer
-combination of directions keeps every sum too; reducing the lattice that they span (LLL) finds short ones, and
-short ones fit into narrow boxes. Exact: integer combinations of integer vectors.
+In a small, dense system the tableau's moves change many atoms at once and are soon blocked. Any integer
+combination of them keeps every sum too; reducing the lattice that they span finds short ones, which fit into
+narrow boxes. Exact: integer combinations of integer vectors.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ MOST_VECTORS = 6_000
 
 
 class Moves(NamedTuple):
-    """Sparse kernel vectors: vector v changes atoms[starts[v]:starts[v+1]] by signs of the same places."""
+    """Sparse kernel vectors: vector v changes atoms[starts[v]:starts[v + 1]] by the weights of the same
+    places.
+    """
 
     starts: Ints
     atoms: Ints
-    signs: Ints
+    weights: Ints
 
 
 _FOUND: WeakKeyDictionary[Tableau, Moves] = WeakKeyDictionary()
@@ -94,35 +96,30 @@ def sparse(vectors: NDArray[np.int64]) -> Moves:
     return Moves(starts, atoms, vectors[rows, atoms])
 
 
-def with_directions(tableau: Tableau, short: Moves | None = None) -> Moves:
-    """The directions of a tableau, and short moves behind them."""
+def of_tableau(tableau: Tableau) -> Moves:
+    """Each free atom's move: a unit more of it takes its column of the tableau from the basic atoms."""
     basic, free, starts, rows, entries = tableau.directions
     # columns that are not free have no entries
-    found = of_columns(np.flatnonzero(free), np.diff(starts)[free], basic[rows], entries)
-    if short is None:
-        return found
-    return Moves(
-        np.concatenate([found.starts, found.starts[-1] + short.starts[1:]]),
-        np.concatenate([found.atoms, short.atoms]),
-        np.concatenate([found.signs, short.signs]),
-    )
+    return of_columns(np.flatnonzero(free), np.diff(starts)[free], basic[rows], entries)
+
+
+def both(some: Moves, more: Moves) -> Moves:
+    """The moves of two lists."""
+    starts = np.concatenate([some.starts, some.starts[-1] + more.starts[1:]])
+    atoms, weights = (np.concatenate(each) for each in zip(some[1:], more[1:], strict=True))
+    return Moves(starts, atoms, weights)
 
 
 def of_columns(ends: Ints, counts: Ints, basic: Ints, entries: Ints) -> Moves:
-    """Vectors that raise atoms by 1 each, and take from basic ones what their columns say.
+    """Moves that raise atoms (v,) by 1 each and take from basic ones (z,) what entries (z,) say.
 
-    Args:
-        ends: (v,) the atoms.
-        counts: (v,) how many entries each column has.
-        basic: (z,) the basic atoms, column by column.
-        entries: (z,) what is taken of them.
+    `counts` (v,) says how many of these belong to each.
     """
     firsts = np.concatenate([[0], np.cumsum(counts + 1)])
-    atoms, weights = np.zeros(firsts[-1], dtype=np.int64), np.ones(firsts[-1], dtype=np.int64)
-    atoms[firsts[:-1]] = ends
-    others = np.ones(firsts[-1], dtype=np.bool_)
-    others[firsts[:-1]] = False
-    atoms[others], weights[others] = basic, -entries
+    own = np.zeros(firsts[-1], dtype=np.bool_)
+    own[firsts[:-1]] = True
+    atoms, weights = np.empty(firsts[-1], dtype=np.int64), np.ones(firsts[-1], dtype=np.int64)
+    atoms[own], atoms[~own], weights[~own] = ends, basic, -entries
     return Moves(firsts, atoms, weights)
 
 

@@ -1,17 +1,15 @@
-"""The start of worlds: a roomy table and worlds for a long list of answers at once, as a ledger holds them.
+"""A roomy table and worlds for a long list of answers at once, as a ledger holds them: draws, made to agree.
 
-Answer by answer costs what a decision costs, each time. Here every record is drawn alone, with odds
-w(u) · exp(θ u) where θ is the sum of one multiplier for each answer that covers it, and the multipliers are
-such that the expected sums are the answered ones. Among all distributions with those expected sums it is the
-one of greatest entropy (relative to w), and what many records look like given their sums (Csiszár, *Sanov
-property, generalized I-projection and a conditional limit theorem*, 1984). What chance makes of the sums is
-made up for by everybody a little, and the rest by steps that a basis keeps in balance. Nothing is taken for
-granted: totals are added up again in whole numbers, and a world that does not give every answer is none.
+Every record is drawn alone, with odds w(u) · exp(θ u) where θ is the sum of one multiplier for each answer
+that covers it, and the multipliers are such that the expected sums are the answered ones. Among all
+distributions with those expected sums it is the one of greatest entropy (relative to w), and what many
+records look like given their sums (Csiszár, *Sanov property, generalized I-projection and a conditional limit
+theorem*, 1984). What chance makes of the sums is shared out (`cae_sql.inference.tables.sharing`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -55,14 +53,7 @@ class Tilted:
 
     @classmethod
     def to(cls, boxes: Knowledge, matrix: scipy.sparse.csc_array, sums: Ints, odds: Floats) -> Tilted:
-        """As near to given expected sums as Newton's method gets.
-
-        Args:
-            boxes: Atoms and boxes.
-            matrix: (k, p) coefficients of the sums.
-            sums: (k,) right-hand sides.
-            odds: (top + 1,) logarithms of the odds of units; empty where all are alike.
-        """
+        """As near to expected sums (k,), of atoms with coefficients (k, p), as Newton's method gets."""
         sizes = boxes.sizes.astype(np.float64)
         steepest = STEEPEST / np.maximum((boxes.high - boxes.low) // boxes.atoms.multiples, 1)
         lines = matrix.T.tocsr()
@@ -72,14 +63,13 @@ class Tilted:
         low, high = boxes.low // each, boxes.high // each
 
         def at(point: Floats) -> tuple[Floats, float, Floats, Floats]:
-            tilts = np.clip(lines @ point, -steepest, steepest)
-            logs, means, variances = (np.zeros(boxes.count) for _ in range(3))
+            tilts, found = np.clip(lines @ point, -steepest, steepest), np.zeros((3, boxes.count))
 
             def work(first: int, last: int) -> None:
-                moments(tilts, low, high, odds, first, last, logs, means, variances)
+                moments(tilts, low, high, odds, first, last, found)
 
             in_two(work, boxes.count, CELLS)
-            logs, means, variances = logs * each, means * each, variances * each
+            logs, means, variances = found * each
             return tilts, float(sizes @ logs - point @ sums), means, variances
 
         tilts, value, means, variances = at(multipliers)
@@ -130,12 +120,9 @@ class Tilted:
 
 
 def all_at_once(known: Knowledge, sums: Ints, pool: Pool) -> tuple[RoomyTable, Pool] | None:
-    """A roomy table and worlds that agree with all answers; None where none are found this way.
+    """A roomy table and worlds, as many as in a pool, that agree with all answers; None if none are found.
 
-    Args:
-        known: What the answers amount to; its sums are independent.
-        sums: (k,) their right-hand sides.
-        pool: How many worlds there shall be, of which type, and from where values come.
+    The sums are independent, their right-hand sides (k,).
     """
     found = _roomy(known, sums)
     if found is None:
@@ -143,7 +130,7 @@ def all_at_once(known: Knowledge, sums: Ints, pool: Pool) -> tuple[RoomyTable, P
     roomy_table, matrix, plain = found
     boxes, prior = roomy_table.boxes, pool.prior
     likely = plain if prior is None else Tilted.to(boxes, matrix, sums, prior.odds)
-    worlds = _worlds(pool, Sharing(roomy_table, boxes.sizes * likely.variances, matrix), likely)
+    worlds = _worlds(pool, Sharing(roomy_table, boxes.sizes * likely.variances), likely)
     return None if worlds is None else (roomy_table, worlds)
 
 
@@ -154,39 +141,35 @@ def _roomy(known: Knowledge, sums: Ints) -> tuple[RoomyTable, scipy.sparse.csc_a
     boxes = known.without_sums()
     plain = Tilted.to(boxes, matrix, sums, UNIFORM)
     roomy_table = RoomyTable(boxes, np.rint(boxes.sizes * plain.means).astype(np.int64), marks, sums.tolist())
-    room, fixed = (
-        np.minimum(boxes.sizes, SIZE_THAT_COUNTS) * (boxes.high - boxes.low),
-        boxes.high == boxes.low,
-    )
+    span = boxes.high - boxes.low
+    room, fixed = np.minimum(boxes.sizes, SIZE_THAT_COUNTS) * span, span == 0
     # where entries grow too large, by atoms in few sums: little hangs on them
     crowded = 1.0 + np.count_nonzero(marks, axis=1)
     basis = roomy_table.further(fixed, room) or roomy_table.further(fixed, room / crowded)
     if basis is None:
         return None
     roomy_table.bases = [basis]
-    totals = _totals(Sharing(roomy_table, boxes.sizes * plain.variances, matrix), roomy_table.totals, 0)
+    totals = _totals(Sharing(roomy_table, boxes.sizes * plain.variances), roomy_table.totals, 0)
     if totals is None:
         return None
     roomy_table.totals = totals
     return roomy_table, matrix, plain
 
 
-def _world(sharing: Sharing, values: NDArray[np.signedinteger], seed: int) -> bool:
-    """Bring one table (n,) there; False where it could not be."""
-    boxes = sharing.roomy_table.boxes
-    goal = _totals(sharing, totals_of(values, boxes.atoms.labels, boxes.count), seed)
-    if goal is None:
-        return False
-    pins = hold(boxes, goal, 1, NOBODY, seed)
-    if pins is None or not settled(values, boxes, goal, pins, seed):
-        return False
-    return not sharing.missing(totals_of(values, boxes.atoms.labels, boxes.count)).any()
-
-
 def _totals(sharing: Sharing, near: Ints, seed: int) -> Ints | None:
     boxes = sharing.roomy_table.boxes
     pins = hold(boxes, near, 1, NOBODY, seed)
     return None if pins is None else sharing.totals(near, bounds_of(boxes, pins), seed)
+
+
+def _world(sharing: Sharing, values: NDArray[np.signedinteger], seed: int) -> bool:
+    """Bring one table (n,) there; False where it could not be."""
+    boxes = sharing.roomy_table.boxes
+    goal = _totals(sharing, totals_of(values, boxes.atoms.labels, boxes.count), seed)
+    pins = None if goal is None else hold(boxes, goal, 1, NOBODY, seed)
+    if goal is None or pins is None or not settled(values, boxes, goal, pins, seed):
+        return False
+    return not sharing.missing(totals_of(values, boxes.atoms.labels, boxes.count)).any()
 
 
 def _worlds(pool: Pool, sharing: Sharing, tilted: Tilted) -> Pool | None:
@@ -203,8 +186,7 @@ def _worlds(pool: Pool, sharing: Sharing, tilted: Tilted) -> Pool | None:
     if not found.any():
         return None
     worlds = pool.moved_to(values, found, sharing.roomy_table.boxes, sharing.roomy_table.totals)
-    worlds.unsettled = 0
-    return worlds
+    return replace(worlds, unsettled=0)
 
 
 @compiled()
@@ -224,10 +206,9 @@ def weigh(tilt: float, low: int, high: int, odds: Floats, weights: Floats) -> in
 
 @compiled()
 def moments(
-    tilts: Floats, low: Ints, high: Ints, odds: Floats, first: int, last: int, logs: Floats, means: Floats,
-    variances: Floats,
+    tilts: Floats, low: Ints, high: Ints, odds: Floats, first: int, last: int, found: Floats
 ) -> None:  # fmt: skip
-    """Fill log Σ odds · exp(θ u), mean and variance of one record of the atoms first..last."""
+    """Fill log Σ odds · exp(θ u), mean and variance (3, p) of one record of the atoms first..last."""
     weights = np.zeros(CELLS)
     for atom in range(first, last):
         span = high[atom] - low[atom] + 1
@@ -240,9 +221,9 @@ def moments(
             two += weights[c] * at * at
             top = max(top, tilts[atom] * at + (odds[low[atom] + at] if len(odds) else 0.0))
         mean = one / total
-        logs[atom] = np.log(total) + top + tilts[atom] * low[atom]
-        means[atom] = low[atom] + mean
-        variances[atom] = max(two / total - mean * mean, 0.0)
+        found[0, atom] = np.log(total) + top + tilts[atom] * low[atom]
+        found[1, atom] = low[atom] + mean
+        found[2, atom] = max(two / total - mean * mean, 0.0)
 
 
 @compiled()

@@ -8,11 +8,14 @@ import pytest
 from cae_sql.inference.tables.columns import (
     LARGEST_ENTRY,
     SAFETY,
-    apply_pending,
-    effective,
+    Pivoted,
+    columns_of,
     loads,
+    multiplied,
     relax,
 )
+from cae_sql.inference.tables.margins import Toll
+from cae_sql.inference.tables.roomy_table import Basis, Pending
 
 Generator = np.random.Generator
 
@@ -36,30 +39,49 @@ def carried_out(columns: np.ndarray, width: int, ys: np.ndarray, pivots: np.ndar
     return found
 
 
+def form_of(columns: np.ndarray, ys: np.ndarray, pivots: np.ndarray) -> Pivoted:
+    return Pivoted(columns, np.arange(len(columns)), ys, pivots)
+
+
 def test_a_pending_column_is_the_one_that_carrying_out_gives() -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):
         columns, ys, pivots = at_random(rng)
         expected = carried_out(columns, 5, ys, pivots)
-        buffer = np.zeros(8, dtype=np.int32)
-        for part in range(30):
-            effective(columns, 5, part, ys, pivots, 3, part, buffer)
-            assert (buffer == expected[part]).all()
-        largest = apply_pending(columns, 5, ys, pivots, 3, 0, 30)
-        assert (columns == expected).all()
-        assert largest <= LARGEST_ENTRY
+        parts = rng.permutation(30)
+        assert (columns_of(form_of(columns, ys, pivots), parts) == expected[parts]).all()
+        basis = Basis(np.arange(5), columns)
+        assert basis.extended(Pending(np.arange(8), form_of(columns, ys, pivots), [0, 1, 2]), 30)
+        assert (basis.columns == expected).all()
+        assert len(basis.basic) == 8
 
 
 def test_entries_beyond_a_byte_are_reported_and_not_wrapped() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(50):
-        columns, ys, pivots = at_random(rng, largest=100)
+    rng, beyond = np.random.default_rng(1), 0
+    for turn in range(50):
+        columns, ys, pivots = at_random(rng, size=4, largest=40 + turn)
         expected = carried_out(columns, 5, ys, pivots)
-        largest = apply_pending(columns, 5, ys, pivots, 3, 0, 30)
-        if np.abs(expected).max() > LARGEST_ENTRY:
-            assert largest > LARGEST_ENTRY
+        basis = Basis(np.arange(5), columns)
+        if basis.extended(Pending(np.arange(8), form_of(columns, ys, pivots), [0, 1, 2]), 4):
+            assert (basis.columns == expected).all()
         else:
-            assert (columns == expected).all()
+            beyond += 1
+            assert np.abs(expected).max() > LARGEST_ENTRY
+    assert 5 < beyond < 45
+
+
+def test_products_are_exact_or_it_is_said_that_they_are_too_large() -> None:
+    rng, exact = np.random.default_rng(5), 0
+    for turn in range(40):
+        rows = rng.integers(-127, 128, (50, 6)).astype(np.int8)
+        weights = rng.integers(-(8**turn), 8**turn + 1, (3, 6)) if turn < 12 else rng.integers(-1, 2, (3, 6))
+        into = np.zeros((50, 3), dtype=np.int32)
+        if multiplied(rows, weights, into):
+            exact += 1
+            assert (into == rows.astype(np.int64) @ weights.T).all()
+        else:
+            assert np.abs(weights).sum(axis=1).max() * 127 >= 2**24
+    assert 30 < exact < 40
 
 
 @pytest.mark.slow
@@ -72,11 +94,9 @@ def test_no_load_says_that_somebody_goes_further_than_rooms_allow() -> None:
             rooms = rng.integers(0, 10**6, (4, 8))
             scarce = (1.0 / np.maximum(rooms, 1e-25)).astype(kind)
             ends = np.empty((4, 30), dtype=kind)
-            none, basic = np.zeros((0, 30)), np.arange(8)
-            loads(
-                columns, 5, np.arange(30), ys, pivots, 3, scarce, np.arange(30), basic, none, none,
-                np.zeros(0), safety, 0, 30, ends,
-            )  # fmt: skip
+            none = np.zeros((0, 30))
+            form, toll = form_of(columns, ys, pivots), Toll(none, none, np.zeros(0))
+            loads(form, scarce, np.arange(30), np.arange(8), toll, safety, 0, 30, ends)
             for row, (down, up) in enumerate(((0, 1), (1, 0), (2, 3), (3, 2))):
                 for part in range(30):
                     # rising takes from basic atoms whose entry is above 0 and gives to the others
@@ -95,30 +115,27 @@ def test_steps_that_bring_basic_atoms_nearer_keep_every_sum_and_every_box() -> N
     for seed in range(20):
         columns, ys, pivots = at_random(rng)
         exact = carried_out(columns, 5, ys, pivots)
-        still, down, up = rng.random(30) < 0.2, rng.integers(0, 9, 30), rng.integers(0, 9, 30)
-        off, moved = rng.integers(-50, 50, 8), np.zeros(30, dtype=np.int64)
-        before, rooms = off.copy(), (down.copy(), up.copy())
-        everywhere = np.full(8, 10**6)
+        rooms = rng.integers(0, 9, (2, 30)) * (rng.random(30) < 0.8)
+        now, moved = rng.integers(-50, 50, 8), np.zeros(30, dtype=np.int64)
+        before, left, nowhere = now.copy(), rooms.copy(), np.zeros((2, 8), dtype=np.int64)
         relax(
-            columns, 5, np.arange(30), ys, pivots, 3, still, down, up, off, np.ones(8), -everywhere,
-            everywhere, moved, 2_000, 2_000, 4, seed,
+            form_of(columns, ys, pivots), left, now, nowhere, np.zeros(8, dtype=np.int64), moved, 2_000,
+            2_000, 4, seed,
         )  # fmt: skip
-        assert (off == before - moved @ exact).all()
-        assert not moved[still].any()
+        assert (now == before - moved @ exact).all()
         assert (moved >= -rooms[0]).all()
         assert (moved <= rooms[1]).all()
-        assert (off**2).sum() <= (before**2).sum()
+        assert (left == rooms + np.array([moved, -moved])).all()
+        assert (now**2).sum() <= (before**2).sum()
 
 
 def test_steps_end_as_soon_as_every_basic_atom_is_where_it_may_be() -> None:
     rng = np.random.default_rng(4)
     columns, ys, pivots = at_random(rng)
-    for enough, allowed, moves in ((0, 10**6, False), (500, 10**6, True), (0, 0, True)):
-        still, down, up = np.zeros(30, dtype=np.bool_), np.full(30, 9), np.full(30, 9)
-        off, moved = np.full(8, 40), np.zeros(30, dtype=np.int64)
-        bound = np.full(8, allowed)
+    for enough, allowed, moves in ((0, 100, False), (500, 100, True), (0, 10, True)):
+        now, moved = np.full(8, 40), np.zeros(30, dtype=np.int64)
+        within, near = np.array([np.full(8, -allowed), np.full(8, allowed)]), np.full(8, allowed)
         relax(
-            columns, 5, np.arange(30), ys, pivots, 3, still, down, up, off, np.ones(8), -bound, bound, moved,
-            2_000, enough, 4, 1,
-        )  # fmt: skip
+            form_of(columns, ys, pivots), np.full((2, 30), 9), now, within, near, moved, 2_000, enough, 4, 1
+        )
         assert moved.any() == moves

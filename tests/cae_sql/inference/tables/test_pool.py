@@ -309,7 +309,7 @@ def test_of_each_extreme_one_record_stays_and_any_who_attains_it_may_be_the_one(
             system.add_max(group, int(values[group].max()))
         boxes = system.roomy_table.boxes
         pool = Pool(values[None, :].copy(), 0)
-        attaining = [np.unique(each.atoms) for each in boxes.extremes]
+        attaining = [np.flatnonzero(np.isin(boxes.atoms.labels, each.atoms)) for each in boxes.extremes]
         seen = set[frozenset[int]]()
         for seed in range(150):
             held, ways = pool._held(values, boxes, attaining, seed)

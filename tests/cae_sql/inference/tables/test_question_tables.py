@@ -73,19 +73,8 @@ def test_pending_columns_are_those_of_a_center_that_has_applied_them() -> None:
             continue
         parts = np.arange(question_tables.boxes.count)
         expected = [
-            (
-                pending.basic,
-                columns_of(
-                    basis.columns,
-                    roomy_table.rank,
-                    question_tables.parents,
-                    pending.ys,
-                    pending.pivots,
-                    len(pending.ys),
-                    parts,
-                ),
-            )
-            for basis, pending in zip(roomy_table.bases, question_tables.pendings, strict=True)
+            (pending.basic, columns_of(pending.form, parts))
+            for pending in question_tables.pendings
             if pending is not None
         ]
         roomy_table.apply(

@@ -106,6 +106,8 @@ def test_columns_are_coefficients_times_the_inverse_whatever_they_are() -> None:
         found = roomy_table.columns(inverse)
         assert found is not None
         assert (found[:atoms, :rank] == expected).all()
+        assert not found[atoms:].any()
+        assert not found[:, rank:].any()
 
 
 def test_columns_with_an_entry_beyond_a_byte_are_none() -> None:
