@@ -87,6 +87,7 @@ LISTED: tuple[Run, ...] = (
     Run("usefulness", "usefulness"),
     Run("ablation", "ablation"),
     Run("ablation-pairs", "ablation", ("--pairs",)),
+    Run("constants", "constants"),
     *(Run(f"coverage-{study}", "coverage", ("--studies", study)) for study in ("acs", "adult")),
     Run("reconstruction", "reconstruction"),
     Run("start", "start"),

@@ -14,14 +14,14 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_450,
-    "facts": 2_100,
-    "tables": 3_800,
-    "certify": 2_450,
-    "search": 1_150,
-    "posterior": 5_060,
-    "intervals": 1_600,
-    "lookback": 950,
+    "core": 1_420,
+    "facts": 2_060,
+    "tables": 3_820,
+    "certify": 2_420,
+    "search": 1_130,
+    "posterior": 5_040,
+    "intervals": 1_580,
+    "lookback": 910,
 }
 """At most so many lines a room, comments and docstrings included; core: the files beside the rooms. Together
 13,000 are aimed at: whatever shrinks, its number shrinks with it."""

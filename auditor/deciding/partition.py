@@ -229,12 +229,15 @@ class Partition:
         return [self._bound(self.exact, *each) for each in zip(range(len(values)), ways, values, strict=True)]
 
     def shown(self, values: Sequence[int]) -> Values:
-        """Of what is told of answers, exact ones that it leaves: those inside, and the ends of the others."""
-        told = zip(values, self.told(values), *self.exact.ends, strict=True)
-        return tuple(
-            value if each.exact else (low if value <= low else each.least or high)
-            for value, each, low, high in told
-        )
+        """Of what is told of answers, exact ones that it leaves: those inside, and of an end that by which it
+        was shown, which lies further out by the margin."""
+        told = zip(values, self.told(values), *self.exact.ends, self.asked.possible, strict=True)
+        found, margin = list[int](), self.asked.margin
+        for value, each, low, high, (least, most) in told:
+            near, far = (low, max(low - margin, least)) if value <= low else (high, min(high + margin, most))
+            end = far if each.holds(far) else max(near, each.least or near)
+            found.append(value if each.exact else end)
+        return tuple(found)
 
     def among(self, answers: Iterable[Values]) -> list[Values]:
         """Those of some answers that may exclude too little: of a single query, those between two that do."""

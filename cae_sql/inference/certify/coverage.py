@@ -1,4 +1,4 @@
-"""Who is shown to keep how long a run of values, from one table and its bases: everybody at once.
+"""Lower bounds of the runs of values that all records keep, from one table and its bases.
 
 A record i moves by itself; what it takes is given by others of its atom and, through each basis, by that
 basis' basic atoms. With insiders, any other record j may have any value: then j is first moved there, and i
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.payments import Payments
-from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Whom
+from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Wanted
 from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
@@ -59,7 +59,7 @@ def all_pairs(those: Sequence[Shown]) -> bool:
     return bool(those) and not left_open(those).own.any()
 
 
-def left_open(those: Sequence[Shown]) -> Whom:
+def left_open(those: Sequence[Shown]) -> Wanted:
     """Whose runs, and which insiders' values, several tables together leave open.
 
     A record and an insider must both find theirs around the same table: what one table shows of the one and
@@ -73,7 +73,7 @@ def left_open(those: Sequence[Shown]) -> Whom:
     owns, own_of = np.unique(own, return_inverse=True)
     frees, free_of = np.unique(free, return_inverse=True)
     apart = (owns[:, None] & frees[None, :]) == 0
-    return Whom(apart.any(axis=1)[own_of], apart.any(axis=0)[free_of])
+    return Wanted(apart.any(axis=1)[own_of], apart.any(axis=0)[free_of])
 
 
 class Coverage:
@@ -93,9 +93,9 @@ class Coverage:
     def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
         """Widths that are shown: in closed form, by bases, then by payments out of shared rooms.
 
-        Each is asked about those whom the ones before left open. Nothing more is tried from the width on that
-        is needed, or beyond the allowance. Moves that are found may serve later judgements if `keep` says so:
-        not where answers are true ones.
+        Each is asked about the parts that the ones before left open. Nothing more is tried from the width on
+        that is needed, or beyond the allowance. Moves that are found may serve later judgements if `keep`
+        says so: not where answers are true ones.
         """
         rooms, bases = self.rooms, self._bases()
         if not self.inside:
@@ -114,9 +114,9 @@ class Coverage:
                 far.add(left, self._reach(pending, left), pending.basic)
         if self.ways.payments:
             Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
-        # of those about whom nothing was asked nothing was shown, unless they are nobody
-        whom, nobody = rooms.asked, ~self.judged.boxes.protected
-        widths, free = np.where(whom.own | nobody, far.widths, -1), far.free & (whom.free | nobody)
+        # parts that were not asked about are not shown, unless they have no protected record
+        asked, nobody = rooms.asked, ~self.judged.boxes.protected
+        widths, free = np.where(asked.own | nobody, far.widths, -1), far.free & (asked.free | nobody)
         width = int(min(need, widths.min(initial=need))) if free.all() else -1
         return Shown(width, widths >= need, free)
 
@@ -154,17 +154,17 @@ class Coverage:
 def show(
     question_tables: QuestionTables, judged: Judged, tables: Tables, allowance: Allowance, keep: bool = False
 ) -> Shown:
-    """Who keeps the run that is asked for around every one of some tables, which agree with all answers.
+    """What is shown around every one of some tables, which agree with all answers.
 
     Nothing more is tried beyond the allowance; `keep` as in `Coverage.exactly`.
     """
-    boxes, need, whom = judged.boxes, judged.need, judged.whom
+    boxes, need, wanted = judged.boxes, judged.need, judged.wanted
     showing = Coverage(question_tables, judged, tables)
     span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
     shown = showing.exactly(need, allowance, keep)
-    if shown.width < need or boxes.count > sizes.MEASURED or whom is not None or showing.soft:
+    if shown.width < need or boxes.count > sizes.MEASURED or wanted is not None or showing.soft:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     wide = showing.exactly(whole, Allowance(0))

@@ -1,4 +1,4 @@
-"""Those whom nobody who pays alone can show: many short payments for one record, out of shared rooms.
+"""Many short kernel moves for one record, out of shared rooms: for records that no basis alone shows.
 
 A group of low earners whose sum was answered has little left to give, a unit here and a unit there. A basis
 has one of its parts pay, so it shows nobody there. Here one record's move is put together of *moves*: each is
@@ -35,10 +35,8 @@ Sources: `mathematics.md`, 2 (insiders) and 9.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
@@ -49,14 +47,14 @@ from cae_sql.inference.tables.kernel_moves import (
     NO_MOVES,
     Moves,
     Records,
-    helpers_of,
     joined,
     pay,
     spread_out,
 )
 from cae_sql.inference.tables.margins import Toll
+from cae_sql.inference.tables.payers import NOBODY, Payers, payers
 from cae_sql.inference.tables.question_tables import QuestionTables
-from cae_sql.inference.tables.roomy_table import basis_of, columns_in
+from cae_sql.inference.tables.roomy_table import columns_in
 from cae_sql.threads import in_two
 
 FEW, FEWEST = 100, 12
@@ -66,8 +64,6 @@ TURNS = (*((part, FEW) for part in ALONE), *((part, FEWEST) for part in (12, 4, 
 """These parts, and how many may be left to be looked at again, each time by other bases. Late in a day a
 table leaves one to three of thousands open, and nearly always another basis shows them: without the last six
 turns the age groups of the ACS day were all refused, with them nearly all of their middles are shown."""
-ENOUGH = 8
-"""Whole domains that helpers of one sum shall be able to move together."""
 
 
 class Payments:
@@ -79,10 +75,10 @@ class Payments:
         """Moves may cost the toll; width is needed from everybody. Nothing is worked out yet."""
         self.question_tables, self.rooms, self.toll = question_tables, rooms, toll
         self.need, self.allowance = need, allowance
-        self._moves, self._found, self._bases = NO_MOVES, list[Moves](), list[_Basis]()
+        self._moves, self._found, self._bases = NO_MOVES, list[Moves](), list[Payers]()
 
     def show(self, far: Far, keep: bool = False) -> None:
-        """Show of those who are left what many payments together can; `far` is added to.
+        """Add to `far`, for parts that are still open, what many moves together show.
 
         So many at a time are looked at. Only where `keep` says so, moves that are found serve later
         judgements.
@@ -103,23 +99,22 @@ class Payments:
 
     def _show(self, far: Far) -> None:
         """By kept moves, then by what bases show besides, then without kept moves."""
-        self._moves, nobody = self.question_tables.moves, np.zeros(0, dtype=np.int64)
-        none = _Basis(nobody, np.zeros((0, 0), np.float32), nobody, np.zeros((0, 0), np.int8))
+        self._moves = self.question_tables.moves
         for part in (*ALONE, 1):
             left = far.left(self.need)
             if self._moves.count and len(left):
-                self._reach(far, left, np.zeros((len(left), 0), np.int8), none, part)
+                self._reach(far, left, np.zeros((len(left), 0), np.int8), NOBODY, part)
         self._by_bases(far)
         if self._moves.count and len(far.left(self.need)) <= FEW:
-            # whom kept moves leave nothing that others could be made of
+            # kept moves may use up what others could be made of
             self._moves = NO_MOVES
             self._by_bases(far)
 
     def _by_bases(self, far: Far) -> None:
-        """Show of those who are left what can be looked for over bases."""
+        """Add what moves that are looked for over bases show."""
         further = self.question_tables.roomy_table.ways.further_bases
         for turn, (part, few) in enumerate(TURNS if further else TURNS[: len(ALONE)]):
-            # who is in a basis needs another
+            # a basic part needs another basis
             for number in (turn, turn + 1):
                 left = far.left(self.need)
                 self._moves = self._moves.of_those(left)
@@ -130,51 +125,47 @@ class Payments:
                 if number == len(self._bases):
                     return
                 basis = self._bases[number]
-                whom = left[~np.isin(left, basis.basic)]
-                mine = columns_in(self._marks[whom], basis.inverse)
-                if len(whom) and mine is not None:
-                    self._reach(far, whom, mine, basis, part)
+                parts = left[~np.isin(left, basis.basic)]
+                mine = columns_in(self._marks[parts], basis.inverse)
+                if len(parts) and mine is not None:
+                    self._reach(far, parts, mine, basis, part)
 
-    def _further_bases(self) -> Iterator[_Basis]:
-        """Bases that share no part, each with those who help it."""
+    def _further_bases(self) -> Iterator[Payers]:
+        """Bases that share no part, each with its helpers."""
         rooms, rank = self.rooms, self._marks.shape[1]
-        taken = ~rooms.whole | ((rooms.down <= 0) & (rooms.up <= 0))
-        able, nearer = np.flatnonzero(~taken), rooms.nearer(np.arange(rooms.count))
-        while self.allowance.spend(rank * rank * len(able) / LANES):
-            found = basis_of(self._marks, taken, nearer)
+        able = rooms.whole & ((rooms.down > 0) | (rooms.up > 0))
+        taken, nearer = ~able, rooms.nearer(np.arange(rooms.count))
+        while self.allowance.spend(rank * rank * np.count_nonzero(able) / LANES):
+            found = payers(self._marks, able, taken, nearer, rooms.widest)
             if found is None:
                 return
-            taken[found[0]] = True
-            others = able[~np.isin(able, found[0])]
-            helpers = helpers_of(self._marks, others, nearer[others], ENOUGH * rooms.widest)
-            theirs = columns_in(self._marks[helpers], found[1])
-            if theirs is not None:
-                yield _Basis(*found, np.concatenate([found[0], helpers]), np.ascontiguousarray(theirs.T))
+            taken[found.basic] = True
+            yield found
 
-    def _reach(self, far: Far, whom: Ints, mine: Columns, basis: _Basis, part: int) -> None:
-        """Show what one basis and those who help it can of some parts (a,), columns (a, k)."""
+    def _reach(self, far: Far, parts: Ints, mine: Columns, basis: Payers, part: int) -> None:
+        """Add what one basis and its helpers show of some parts (a,), columns (a, k)."""
         rooms, need = self.rooms, self.need
-        span, first, last = rooms.span[whom], rooms.first[whom], rooms.last[whom]
-        lacking, kept = far.widths[whom] < need, far.free[whom]
+        span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
+        lacking, kept = far.widths[parts] < need, far.free[parts]
         # whoever falls far need not rise so far
-        fall = self._spend(whom, mine, basis, (0, 1, part), np.where(lacking, np.minimum(last, need), 0))
+        fall = self._spend(parts, mine, basis, (0, 1, part), np.where(lacking, np.minimum(last, need), 0))
         most = np.minimum(span - first, need - np.minimum(fall, first))
-        rise = self._spend(whom, mine, basis, (0, 0, part), np.where(lacking, most, 0))
+        rise = self._spend(parts, mine, basis, (0, 0, part), np.where(lacking, most, 0))
         width = np.minimum(
             np.minimum(span - first, rise) + np.minimum(first, fall),
             np.minimum(span - last, rise) + np.minimum(last, fall),
         )
-        far.widths[whom] = np.maximum(far.widths[whom], width)
+        far.widths[parts] = np.maximum(far.widths[parts], width)
         if rooms.insiders:
-            fall = self._spend(whom, mine, basis, (1, 1, part), np.where(kept, 0, last))
+            fall = self._spend(parts, mine, basis, (1, 1, part), np.where(kept, 0, last))
             most = np.where(kept | (fall < last), 0, span - first)
-            rise = self._spend(whom, mine, basis, (1, 0, part), most)
-            far.free[whom] |= (rise >= span - first) & (fall >= last)
+            rise = self._spend(parts, mine, basis, (1, 0, part), most)
+            far.free[parts] |= (rise >= span - first) & (fall >= last)
         else:
-            far.free[whom] = True
+            far.free[parts] = True
 
     def _spend(
-        self, whom: Ints, mine: Columns, basis: _Basis, how: tuple[int, int, int], target: Ints
+        self, parts: Ints, mine: Columns, basis: Payers, how: tuple[int, int, int], target: Ints
     ) -> Ints:
         """(a,) how far some parts, with columns (a, k), go towards their targets (a,).
 
@@ -182,40 +173,28 @@ class Payments:
         """
         share, way, part = how
         if not target.any():
-            return np.zeros(len(whom), dtype=np.int64)
+            return np.zeros(len(parts), dtype=np.int64)
         shares, rooms, moves = self._shares, self.rooms, self._moves
-        own = shares.kept[way, share, whom]
+        own = shares.kept[way, share, parts]
         # rising: what gains takes from what others have below them
         room = np.where(rooms.whole, shares.rooms[[way, 1 - way], share], 0)
         kept = shares.kept[[way, 1 - way], share] if rooms.insiders else room
-        found, looked = np.zeros((2, len(whom)), dtype=np.int64)
-        lost, (firsts, ends) = own - shares.own[way, share, whom], moves.of(whom)
-        records = Records(whom, mine, own, lost, target, firsts, ends, found, looked)
+        found, looked = np.zeros((2, len(parts)), dtype=np.int64)
+        lost, (firsts, ends) = own - shares.own[way, share, parts], moves.of(parts)
+        records = Records(parts, mine, own, lost, target, firsts, ends, found, looked)
         toll = self.toll._replace(budget=self.toll.budget * (1 - rooms.share if share else rooms.share))
 
         def work(start: int, end: int) -> Moves:
-            return Moves(*pay(records, basis.theirs, basis.payers, room, kept, moves, toll, part, start, end))
+            return Moves(*pay(records, basis.columns, basis.parts, room, kept, moves, toll, part, start, end))
 
-        many = basis.theirs.shape[1]
+        many = basis.columns.shape[1]
         entries = int((moves.starts[ends] - moves.starts[firsts]).sum())
-        these = in_two(work, len(whom), 100 * many + entries // max(len(whom), 1))
+        these = in_two(work, len(parts), 100 * many + entries // max(len(parts), 1))
         self.allowance.spend(int(looked.sum()) * many / LANES + entries / ENTRIES)
         if more := [each for each in these if each.count]:
             self._found += more
             self._moves = joined([moves, *more])
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Basis:
-    """A basis, and who helps it."""
-
-    basic: Ints
-    inverse: NDArray[np.float32]
-    payers: Ints
-    """(k + h,) the basic parts, then those who help."""
-    theirs: Columns
-    """(k, h) columns of those who help."""
 
 
 class _Shares:

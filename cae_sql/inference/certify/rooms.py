@@ -27,8 +27,8 @@ FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
 
 
-class Whom(NamedTuple):
-    """Of which parts (p',) something is to be shown."""
+class Wanted(NamedTuple):
+    """Parts (p',) for which evidence is wanted."""
 
     own: NDArray[np.bool_]
     """That their records take a run that is long enough."""
@@ -47,8 +47,8 @@ class Judged(NamedTuple):
     """Width that everybody should keep: greatest minus least value, in units."""
     insiders: int
     """0 or 1 individuals who know their own value."""
-    whom: Whom | None = None
-    """Of whom something is to be shown; by default of all that are somebody's."""
+    wanted: Wanted | None = None
+    """For which parts; by default for all that have protected records."""
 
 
 class Rooms:
@@ -56,7 +56,7 @@ class Rooms:
 
     def __init__(self, judged: Judged, tables: Tables) -> None:
         """What is shown is shown for all of the tables."""
-        boxes, pins, need, insiders, whom = judged
+        boxes, pins, need, insiders, wanted = judged
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
@@ -86,8 +86,10 @@ class Rooms:
         self.share = need / max(whole, 1)
         """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
         insider and a record whose boxes differ draw on the same rooms."""
-        self.asked = Whom(theirs, theirs) if whom is None else Whom(theirs & whom.own, theirs & whom.free)
-        """Of whom something is to be shown."""
+        self.asked = (
+            Wanted(theirs, theirs) if wanted is None else Wanted(theirs & wanted.own, theirs & wanted.free)
+        )
+        """For which parts evidence is wanted."""
         self.single = len(span) > sizes.SINGLE or whole > FINE
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9

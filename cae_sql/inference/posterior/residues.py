@@ -43,7 +43,7 @@ from cae_sql.threads import alone
 Flags = NDArray[np.bool_]
 Light = Callable[[Ints, Ints], bool]
 """Whether people in some columns (c,), with coefficients modulo p (c,), hide too little of a residue."""
-_Behind = tuple[scipy.sparse.csc_array, list[NDArray[np.int8]]]
+_Behind = tuple["scipy.sparse.csc_array", list[NDArray[np.int8]]]  # quoted: loaded where it is used
 """Saturated sums, (k, q), and rows modulo a prime that are about fewer columns than rational ones."""
 
 PRIMES = tuple(p for p in range(2, 100) if all(p % d for d in range(2, p)))

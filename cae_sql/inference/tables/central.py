@@ -11,10 +11,8 @@ Floats only say where to look: what is found is added up again in whole numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference import sizes
@@ -23,26 +21,16 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import analytic_center, sparse_columns
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.kernel_moves import collected, helpers_of, mended, spread_out
+from cae_sql.inference.tables.kernel_moves import collected, mended, spread_out
+from cae_sql.inference.tables.payers import Payers, payers
 from cae_sql.inference.tables.question_tables import QuestionTables
-from cae_sql.inference.tables.roomy_table import basis_of, columns_in
 
 ROUNDS = 60
 """How often a table is mended."""
 MOVES = 400
 """From one answer to another, at most."""
-ENOUGH = 8
-"""Whole domains that helpers of one sum shall be able to move together."""
 NEWTON_STEPS = 20
 """That a centre takes, about: for what it counts."""
-
-
-class _Payers(NamedTuple):
-    """A basis of k parts, and h parts that help."""
-
-    parts: Ints  # (k + h,) the basic ones, then those who help
-    inverse: NDArray[np.float32]  # (k, k) of the basic parts' coefficients
-    theirs: Columns  # (k, h) the helpers' columns
 
 
 class Central:
@@ -84,62 +72,53 @@ class Central:
 
     def between(self, start: Ints, answers: Sequence[tuple[int, int]]) -> Tables | None:
         """Tables around one (p',) that give each fresh sum all answers between two; None without room."""
-        payers = self._payers(start)
-        if payers is None:
+        paying = self._payers(start)
+        if paying is None:
             return None
         rank, exchange = self.question_tables.roomy_table.rank, self.question_tables.exchange
         down, up = start - self.bounds.least, self.bounds.most - start
         least, most = start.copy(), start.copy()
         for number, (low, high) in enumerate(answers):
-            now, column = exchange.value(number, start), payers.inverse[:, rank + number]
-            loads = np.zeros((2, 2, len(payers.parts)), dtype=np.int64)
+            now, column = exchange.value(number, start), paying.inverse[:, rank + number]
+            loads = np.zeros((2, 2, len(paying.parts)), dtype=np.int64)
             for turn, target in enumerate((high - now, now - low)):
                 if target <= 0:
                     continue
                 # half of all rooms are left for the records' own moves
-                free = np.array([down[payers.parts] >> 1, up[payers.parts] >> 1])
-                free -= np.array([(start - least)[payers.parts], (most - start)[payers.parts]])
+                free = np.array([down[paying.parts] >> 1, up[paying.parts] >> 1])
+                free -= np.array([(start - least)[paying.parts], (most - start)[paying.parts]])
                 looked = np.zeros(1, dtype=np.int64)
                 lost = np.rint(column if turn else -column).astype(np.int64)
-                went = collected(lost, payers.theirs, np.maximum(free, 0), target, MOVES, loads[turn], looked)
-                in_time = self.allowance.spend(int(looked[0]) * payers.theirs.shape[1] / ENTRIES)
+                went = collected(
+                    lost, paying.columns, np.maximum(free, 0), target, MOVES, loads[turn], looked
+                )
+                in_time = self.allowance.spend(int(looked[0]) * paying.columns.shape[1] / ENTRIES)
                 if went < target or not in_time:
                     return None
-            least[payers.parts] -= loads[:, 0].max(axis=0)
-            most[payers.parts] += loads[:, 1].max(axis=0)
+            least[paying.parts] -= loads[:, 0].max(axis=0)
+            most[paying.parts] += loads[:, 1].max(axis=0)
         return Tables(least, most)
 
-    def _payers(self, totals: Ints) -> _Payers | None:
-        """Who can pay around a table: a basis of the roomiest, and helpers."""
+    def _payers(self, totals: Ints) -> Payers | None:
+        """Around a table."""
         room = np.minimum(totals - self.bounds.least, self.bounds.most - totals)
-        able, boxes = self.bounds.most > self.bounds.least, self.question_tables.boxes
-        rank = self.marks.shape[1]
+        able, rank = self.bounds.most > self.bounds.least, self.marks.shape[1]
         if not self.allowance.spend(rank * rank * len(room) / LANES):
             return None
-        found = basis_of(self.marks, ~able, room)
-        if found is None:
-            return None
-        basic, inverse = found
-        able[basic] = False
-        others = np.flatnonzero(able)
-        helpers = helpers_of(self.marks, others, room[others], ENOUGH * boxes.widest)
-        theirs = columns_in(self.marks[helpers], inverse)
-        if theirs is None:
-            return None
-        return _Payers(np.concatenate([basic, helpers]), inverse, np.ascontiguousarray(theirs.T))
+        return payers(self.marks, able, ~able, room, self.question_tables.boxes.widest)
 
     def _mended(self, totals: Ints, sums: Ints) -> Ints | None:
         """The same but for some parts that make every sum right; None where they find no room."""
-        payers = self._payers(totals)
-        if payers is None:
+        paying = self._payers(totals)
+        if paying is None:
             return None
         wrong = sums - self.marks.T.astype(np.int64) @ totals
-        rank, parts = len(sums), payers.parts
-        change = -np.rint(payers.inverse.astype(np.float64) @ wrong).astype(np.int64)
+        rank, parts = len(sums), paying.parts
+        change = -np.rint(paying.inverse.astype(np.float64) @ wrong).astype(np.int64)
         free = np.array([(totals - self.bounds.least)[parts], (self.bounds.most - totals)[parts]])
         by, looked = np.zeros(len(parts) - rank, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        well = mended(change, payers.theirs, free, by, ROUNDS, looked)
-        self.allowance.spend(int(looked[0]) * payers.theirs.shape[1] / ENTRIES)
+        well = mended(change, paying.columns, free, by, ROUNDS, looked)
+        self.allowance.spend(int(looked[0]) * paying.columns.shape[1] / ENTRIES)
         found = totals.copy()
         found[parts[:rank]] -= change
         found[parts[rank:]] += by

@@ -184,9 +184,9 @@ def combine(
     of its run.
     """
     for c in range(from_, to):
-        far = np.zeros((2, 2), np.int64)  # for whom, in which direction
-        for whom in range(2 if insiders else 1):
-            part = np.float64(share if whom == 0 else 1.0 - share)
+        far = np.zeros((2, 2), np.int64)  # as the record or the insider, in which direction
+        for role in range(2 if insiders else 1):
+            part = np.float64(share if role == 0 else 1.0 - share)
             for way in range(2):
                 total = int(min(part * own[way, c] + slack, float(span[c])))
                 most = 0
@@ -195,7 +195,7 @@ def combine(
                     whole = int(min(part * ends[m, way, c] + slack, float(span[c])))
                     total += whole
                     most = max(most, whole - int(min(part * ends[m, 2 + way, c] + slack, float(span[c]))))
-                far[whom, way] = total - (most if insiders else 0)
+                far[role, way] = total - (most if insiders else 0)
         width = min(span[c] - first[c], far[0, 0]) + min(first[c], far[0, 1])
         width = min(width, min(span[c] - last[c], far[0, 0]) + min(last[c], far[0, 1]))
         out[c] = width

@@ -35,8 +35,6 @@ PASSES = 3
 """How often parts are chosen anew, so that new sums come right."""
 PAIRS = 256
 """Exchanges for one new sum among which those are that make up for what is missing, the roomiest."""
-HELPERS = 2_000
-"""Parts that may help whatever sums they are in, the roomiest."""
 STEPS = 24
 """Helpers of one move, at most: nearly all find nothing shorter after five."""
 TRIES = 4
@@ -58,7 +56,7 @@ Singles = NDArray[np.float32]
 class Moves(NamedTuple):
     """m moves of records of p parts, with z entries; kernels take it as it is."""
 
-    whom: Whole  # (m,) the part that gains a unit, ascending
+    gainers: Whole  # (m,) the part that gains a unit, ascending
     starts: Ints  # (m + 1,) where the entries of each begin
     parts: Whole  # (z,) who pays: never the same part twice in a move, and never the one that gains
     by: Whole  # (z,) what it gains, positive or negative
@@ -66,22 +64,22 @@ class Moves(NamedTuple):
     @property
     def count(self) -> int:  # type: ignore[override]
         """Moves."""
-        return len(self.whom)
+        return len(self.gainers)
 
     def of(self, parts: Ints) -> tuple[Ints, Ints]:
         """(a,) the first move of each of some parts, and the one after its last."""
-        return np.searchsorted(self.whom, parts), np.searchsorted(self.whom, parts, side="right")
+        return np.searchsorted(self.gainers, parts), np.searchsorted(self.gainers, parts, side="right")
 
     def of_those(self, parts: Ints) -> Moves:
         """Those of some parts alone."""
-        return self.taken(np.flatnonzero(np.isin(self.whom, parts)))
+        return self.taken(np.flatnonzero(np.isin(self.gainers, parts)))
 
     def taken(self, places: Ints) -> Moves:
         """Some of them, in the order given, which is by part."""
         lengths = np.diff(self.starts)[places]
         starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths)])
         entries = np.arange(starts[-1]) + np.repeat(self.starts[places] - starts[:-1], lengths)
-        return Moves(self.whom[places], starts, self.parts[entries], self.by[entries])
+        return Moves(self.gainers[places], starts, self.parts[entries], self.by[entries])
 
     @property
     def _of(self) -> Ints:
@@ -91,18 +89,18 @@ class Moves(NamedTuple):
     def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
         """(m,) whether no sum, of coefficients (p, k), changes and the record itself does not pay."""
         of = self._of
-        found: NDArray[np.bool_] = np.bincount(of[self.parts == self.whom[of]], minlength=self.count) == 0
+        found: NDArray[np.bool_] = np.bincount(of[self.parts == self.gainers[of]], minlength=self.count) == 0
         for column in marks.T:
             # whole numbers far below 2**53: the floats are exact
             change = np.bincount(of, self.by * column[self.parts].astype(np.int64), self.count)
-            found &= change + column[self.whom] == 0
+            found &= change + column[self.gainers] == 0
         return found
 
     def over_atoms(self, parents: Ints) -> Moves:
         """The same over the atoms that the parts are of; without those that ask the atom itself to pay."""
         if len(parents) == 0 or parents.max() == len(parents) - 1:
             return self  # nothing was cut
-        of, mine, atoms = self._of, parents[self.whom], parents[self.parts]
+        of, mine, atoms = self._of, parents[self.gainers], parents[self.parts]
         itself = np.bincount(of[atoms == mine[of]], minlength=self.count) > 0
         # what parts of one atom gain in a move is added up, in the order in which they first come
         _, first, place = np.unique(of * len(parents) + atoms, return_index=True, return_inverse=True)
@@ -132,7 +130,7 @@ class Moves(NamedTuple):
             starts.astype(np.int64), np.ascontiguousarray(both).astype(np.int32),
         )  # fmt: skip
         found = Moves(*_over_parts(self, cuts))
-        return found.taken(np.argsort(found.whom, kind="stable"))
+        return found.taken(np.argsort(found.gainers, kind="stable"))
 
 
 NO_MOVES = Moves(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
@@ -145,11 +143,11 @@ def joined(those: Sequence[Moves]) -> Moves:
     if len(those) <= 1:
         return those[0] if those else NO_MOVES
     lengths = np.concatenate([np.diff(each.starts) for each in those])
-    whom, parts, by = (np.concatenate([each[field] for each in those]) for field in (0, 2, 3))
-    order = np.argsort(whom, kind="stable")
-    ordered = whom[order]
+    gainers, parts, by = (np.concatenate([each[field] for each in those]) for field in (0, 2, 3))
+    order = np.argsort(gainers, kind="stable")
+    ordered = gainers[order]
     order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < MOST_EACH]
-    return Moves(whom, np.append(0, np.cumsum(lengths)), parts, by).taken(order)
+    return Moves(gainers, np.append(0, np.cumsum(lengths)), parts, by).taken(order)
 
 
 class Cuts(NamedTuple):
@@ -177,11 +175,11 @@ def _over_parts(moves: Moves, cuts: Cuts) -> tuple[Whole, Ints, Whole, Whole]:
     missing, chosen = np.empty(news, np.int64), np.empty(LONGEST, np.int64)
     parts, by = np.empty(LONGEST + 2 * news, np.int32), np.empty(LONGEST + 2 * news, np.int32)
     turn = as_int64(0)
-    for m in range(len(moves.whom)):
+    for m in range(len(moves.gainers)):
         start, length = moves.starts[m], moves.starts[m + 1] - moves.starts[m]
         if length > LONGEST:
             continue
-        for child in range(firsts[moves.whom[m]], firsts[moves.whom[m] + 1]):
+        for child in range(firsts[moves.gainers[m]], firsts[moves.gainers[m] + 1]):
             mine, end = order[child], length
             for g in range(news):
                 missing[g] = rows[mine, g]
@@ -248,7 +246,7 @@ def _improved(missing: Ints, chosen: Ints, start: int, length: int, moves: Moves
 class Found(NamedTuple):
     """Moves that are written down, as in `Moves`, by a kernel."""
 
-    whom: list[int]
+    gainers: list[int]
     starts: list[int]
     parts: list[int]
     by: list[int]
@@ -263,9 +261,9 @@ def _nothing_found() -> Found:
 
 
 @compiled()
-def _write(found: Found, whom: int, parts: Whole, by: Whole, length: int) -> None:
+def _write(found: Found, gainer: int, parts: Whole, by: Whole, length: int) -> None:
     """Write down a move."""
-    found.whom.append(whom)
+    found.gainers.append(gainer)
     for e in range(length):
         found.parts.append(as_int64(parts[e]))
         found.by.append(as_int64(by[e]))
@@ -275,7 +273,7 @@ def _write(found: Found, whom: int, parts: Whole, by: Whole, length: int) -> Non
 @compiled()
 def _arrays(found: Found) -> tuple[Whole, Ints, Whole, Whole]:
     return (
-        np.array(found.whom, np.int32), np.array(found.starts, np.int64), np.array(found.parts, np.int32),
+        np.array(found.gainers, np.int32), np.array(found.starts, np.int64), np.array(found.parts, np.int32),
         np.array(found.by, np.int32),
     )  # fmt: skip
 
@@ -314,7 +312,7 @@ class Descent(NamedTuple):
 class Records(NamedTuple):
     """a records that shall rise."""
 
-    whom: Ints  # (a,) their parts
+    parts: Ints  # (a,) their parts
     columns: Columns  # (a, k) of these
     own: Ints  # (a,) what a record's fellows give it
     lost: Ints  # (a,) how much less they do, one of them aside
@@ -323,22 +321,6 @@ class Records(NamedTuple):
     ends: Ints  # (a,) the one after its last
     reached: Ints  # (a,) filled: how far each goes, whoever else is left out
     looked: Ints  # (a,) how often all helpers were looked at for each; added to
-
-
-def helpers_of(marks: Columns, able: Ints, room: Ints, enough: int) -> Ints:
-    """Of some parts (a,) those that may help: few, or the roomiest (a,) of everybody and of each sum (p', k).
-
-    Those of one sum shall be able to move as far as is enough together, if there are so many.
-    """
-    if len(able) <= HELPERS:
-        return able
-    chosen = np.zeros(len(able), dtype=np.bool_)
-    order = np.argsort(-room, kind="stable")
-    chosen[order[:HELPERS]] = True
-    for column in marks[able[order]].T:
-        theirs = order[np.flatnonzero(column)]
-        chosen[theirs[np.cumsum(room[theirs]) <= enough]] = True
-    return able[chosen]
 
 
 def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.number]) -> Ints:
@@ -377,8 +359,8 @@ def pay(
         if target <= 0:
             continue
         spent.budget[:] = toll.budget
-        d.now[0], d.now[1], d.now[2] = place + 1, records.whom[place], max(1, -(-target // part))
-        _meet(d, as_int64(records.whom[place]))
+        d.now[0], d.now[1], d.now[2] = place + 1, records.parts[place], max(1, -(-target // part))
+        _meet(d, as_int64(records.parts[place]))
         total, worst = records.own[place], records.lost[place]
         for m in range(records.firsts[place], records.ends[place]):
             if total - worst >= target:

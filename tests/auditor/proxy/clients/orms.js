@@ -56,7 +56,7 @@ async function main() {
   await attempt('drizzle refusal', () => db.select({a: avg(staff.salary)}).from(staff).where(eq(staff.id, 3)));
   await pool.end();
   const p = require('postgres')({host: '127.0.0.1', port, user: 'ana', password, database: 'staff', onnotice: () => {}});
-  const dept = 'a', age = 30, depts = ['a', 'b'];
+  const dept = 'a', age = 25, depts = ['a', 'b'];
   await attempt('postgres.js small', () => p`SELECT COUNT(*) AS n, AVG(salary) AS a FROM staff WHERE dept = ${dept} AND age > ${age}`);
   await attempt('postgres.js in', () => p`SELECT COUNT(*) AS n FROM staff WHERE dept IN ${p(depts)}`);
   await attempt('postgres.js any', () => p`SELECT COUNT(*) AS n FROM staff WHERE dept = ANY(${depts})`);

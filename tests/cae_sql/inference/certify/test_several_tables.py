@@ -6,7 +6,7 @@ import numpy as np
 
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Shown, left_open, show
-from cae_sql.inference.certify.rooms import Judged, Whom
+from cae_sql.inference.certify.rooms import Judged, Wanted
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables.exchange import Tables
 from tests.cae_sql.inference.told import Told
@@ -35,7 +35,7 @@ def test_of_whom_nothing_is_asked_nothing_is_shown() -> None:
     assert everybody.own.all()
     assert everybody.free.all()
     first = np.arange(boxes.count) == boxes.atoms.labels[0]
-    some = show(tables, Judged(boxes, pins, 50, 1, Whom(first, ~first)), around, Allowance())
+    some = show(tables, Judged(boxes, pins, 50, 1, Wanted(first, ~first)), around, Allowance())
     assert some.own.tolist() == first.tolist()
     assert some.free.tolist() == (~first).tolist()
     assert some.width == -1

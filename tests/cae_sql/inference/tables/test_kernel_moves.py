@@ -35,7 +35,7 @@ def vectors(moves: Moves, count: int) -> NDArray[np.int64]:
     """(m, count) what each part gains, the record's own unit included."""
     found = np.zeros((moves.count, count), dtype=np.int64)
     for number in range(moves.count):
-        found[number, moves.whom[number]] += 1
+        found[number, moves.gainers[number]] += 1
         entries = slice(moves.starts[number], moves.starts[number + 1])
         for part, by in zip(moves.parts[entries].tolist(), moves.by[entries].tolist(), strict=True):
             found[number, part] += by
@@ -68,7 +68,7 @@ def test_over_parts_a_move_is_the_same_for_the_atoms_and_is_dropped_or_keeps_new
             [twins(parents, row) for row in rows] if news == 1 else [twins(parents, row * 0) for row in rows]
         )
         found = moves.over_parts(parents, room, rows, pairs)
-        assert (np.diff(found.whom) >= 0).all()
+        assert (np.diff(found.gainers) >= 0).all()
         changes = vectors(found, len(parents))
         folded = np.zeros((found.count, atoms), dtype=np.int64)
         for part, atom in enumerate(parents.tolist()):
@@ -91,7 +91,7 @@ def test_over_atoms_a_move_gains_what_its_parts_did_and_never_asks_its_own_atom(
         found = moves.over_atoms(parents)
         wanted = list[list[int]]()
         for number, change in enumerate(vectors(moves, parts)):
-            who = int(moves.whom[number])
+            who = int(moves.gainers[number])
             change[who] -= 1
             mine = parents[who]
             if any(parents[part] == mine for part in np.flatnonzero(change)):
@@ -101,7 +101,7 @@ def test_over_atoms_a_move_gains_what_its_parts_did_and_never_asks_its_own_atom(
             folded[mine] += 1
             wanted.append(folded.tolist())
         assert sorted(vectors(found, atoms).tolist()) == sorted(wanted)
-        assert (np.diff(found.whom) >= 0).all()
+        assert (np.diff(found.gainers) >= 0).all()
     assert dropped
 
 
@@ -117,10 +117,10 @@ def test_of_joined_moves_those_of_the_first_come_first_and_no_more_than_may_be_k
     one, other = moves_at_random(rng, 4, 30), moves_at_random(rng, 4, 2000)
     whole = joined([one, NO_MOVES, other])
     firsts, ends = whole.of(np.arange(4))
-    counts = [np.bincount(each.whom, minlength=4) for each in (one, other)]
+    counts = [np.bincount(each.gainers, minlength=4) for each in (one, other)]
     assert (ends - firsts == np.minimum(MOST_EACH, sum(counts))).all()
     for part in range(4):
-        theirs = vectors(one, 4)[one.whom == part]
+        theirs = vectors(one, 4)[one.gainers == part]
         assert (vectors(whole, 4)[firsts[part] :][: len(theirs)] == theirs).all()
     assert joined([]).count == NO_MOVES.count == 0
 

@@ -1,0 +1,179 @@
+"""What does each constant of the engine do? Every one halved and doubled in turn.
+
+Run as `python -m benchmarks.constants`. Lines of `benchmarks.usefulness` are asked of a gate with an empty
+ledger, first with the constants as they are (the rival), then with one of `cae_sql.inference` changed, each
+in a process of its own. Groups told exactly, all groups told, surprises and CPU seconds are counted.
+
+Where nothing changes a constant bounds work, memory or rounding; of another one the table says what was tried
+beside it. Some cannot be changed so: kernels have theirs compiled in, and what is no number (a tuple, a code)
+has no half. `--file posterior` asks for some files, `--write` keeps the table in `benchmarks/constants.csv`.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import importlib
+import multiprocessing
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import track
+
+from benchmarks import _results
+from benchmarks.usefulness.asking import asked
+from benchmarks.usefulness.counting import counts
+from benchmarks.usefulness.lines import FULL, QUICK
+
+ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
+TABLE = Path(__file__).with_name("constants.csv")
+FACTORS = (0.5, 2.0)
+LINES = (
+    "quick crossing: 25 values, 150",
+    "quick crossing: 0/1, 300",
+    "quick sums: 8 of 25 values, 300",
+    "quick attack: first 4, insiders = 1",
+    "crossing: 25 values, 2,000",
+)
+"""Small systems and large ones, exact sets, insiders: some seconds."""
+SECONDS = 60.0
+"""CPU seconds for one line; what takes longer is cut."""
+HEAD = ("file", "constant", "value", "changed to", "exact", "told", "surprises", "CPU seconds")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number with a name, at the top of a file."""
+
+    file: str
+    name: str
+    value: float
+    compiled: bool
+    """Whether a kernel of its file uses it."""
+
+    def times(self, factor: float) -> float:
+        """Another value of the same kind."""
+        return max(1, round(self.value * factor)) if isinstance(self.value, int) else self.value * factor
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was told of all lines together."""
+
+    exact: int
+    told: int
+    surprises: int
+    cpu: float
+
+
+def constants(only: Sequence[str]) -> Iterator[Constant]:
+    """All of the engine, or of the files whose names begin with one of some."""
+    for path in sorted(ENGINE.rglob("*.py")):
+        file = path.relative_to(ENGINE).with_suffix("").as_posix()
+        if only and not file.startswith(tuple(only)):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        module = importlib.import_module("cae_sql.inference." + file.replace("/", "."))
+        in_kernels = {
+            each.id
+            for function in tree.body
+            if isinstance(function, ast.FunctionDef) and function.decorator_list
+            for each in ast.walk(function)
+            if isinstance(each, ast.Name)
+        }
+        for name in _assigned(tree):
+            value = getattr(module, name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                yield Constant(file, name, value, name in in_kernels)
+
+
+def _assigned(tree: ast.Module) -> Iterator[str]:
+    for line in tree.body:
+        if isinstance(line, ast.Assign):
+            for each in (name for target in line.targets for name in ast.walk(target)):
+                if isinstance(each, ast.Name) and each.id.isupper():
+                    yield each.id
+
+
+@cache
+def _users() -> dict[tuple[str, str], list[str]]:
+    """Which modules, of those that are loaded, take a name from a module of the engine, by both."""
+    found = defaultdict[tuple[str, str], list[str]](list)
+    for name, module in list(sys.modules.items()):
+        if not name.startswith(("cae_sql", "auditor")) or not (module.__file__ or "").endswith(".py"):
+            continue
+        for line in ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8")).body:
+            if isinstance(line, ast.ImportFrom):
+                for each in line.names:
+                    found[str(line.module), each.name].append(name)
+    return found
+
+
+def _change(constant: Constant, value: float) -> None:
+    """In its own module and in every one that takes it from there by its name."""
+    home = "cae_sql.inference." + constant.file.replace("/", ".")
+    for name in (home, *_users()[home, constant.name]):
+        setattr(sys.modules[name], constant.name, value)
+
+
+def _outcome(task: tuple[Constant | None, float]) -> Outcome:
+    """Ask all lines, one constant changed."""
+    constant, value = task
+    if constant is not None:
+        _change(constant, value)
+    known, total, cpu = {line.name: line for line in (*FULL, *QUICK)}, dict.fromkeys(HEAD, 0), 0.0
+    for line in (known[name] for name in LINES):
+        with tempfile.TemporaryDirectory() as place:
+            found = asked(line.day(0, Path(place)), Path(place) / "day.ledger", SECONDS)
+        cpu += found.cpu
+        for name, count in counts(found).items():
+            total[name] = total.get(name, 0) + count
+    return Outcome(total["exact"], total["told"], total["surprises"], round(cpu, 1))
+
+
+def rows(only: Sequence[str], processes: int) -> Iterator[tuple[object, ...]]:
+    """Of the table, as they come."""
+    varied = [each for each in constants(only) if not each.compiled]
+    tasks = [(each, each.times(factor)) for each in varied for factor in FACTORS]
+    tasks = [(each, value) for each, value in tasks if value != each.value]
+    _users()  # before there are children
+    # a child for each task: it finds nothing that was worked out with another value
+    with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
+        first, *others = [(None, 0.0), *tasks]
+        found = pool.imap(_outcome, [first, *others])
+        whole = next(found)
+        yield ("", "all as they are", "", "", whole.exact, whole.told, whole.surprises, whole.cpu)
+        console = Console(stderr=True)
+        for (each, value), one in zip(track(tasks, "constants", console=console), found, strict=True):
+            yield each.file, each.name, each.value, value, one.exact, one.told, one.surprises, one.cpu
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = _results.options("constants", __doc__)
+    parser.add_argument("--file", nargs="+", default=[], metavar="FILE", help="beginnings of names")
+    parser.add_argument(
+        "--processes", type=int, default=1, help="at once; seconds are then of a busy machine"
+    )
+    parser.add_argument("--write", action="store_true", help=f"keep what was measured in {TABLE.name}")
+    given = parser.parse_args(arguments)
+    if given.quick:
+        given.file = ["tables/sharing"]
+    kept = list[tuple[object, ...]]()
+    for row in rows(given.file, given.processes):
+        kept.append(row)
+        print("  ".join(str(cell) for cell in row if cell != ""), flush=True)
+        if given.write:
+            with TABLE.open("w", encoding="utf-8", newline="") as stream:
+                csv.writer(stream, lineterminator="\n").writerows([HEAD, *kept])
+    lines = [_results.Line(f"{row[0]}: {row[1]} {row[3]}", "all lines", "", int(str(row[4]))) for row in kept]
+    _results.write(given.json, lines, [dict(zip(HEAD, row, strict=True)) for row in kept])
+
+
+if __name__ == "__main__":
+    main()
