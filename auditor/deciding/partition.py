@@ -184,10 +184,11 @@ class Partition:
         """
         middle, whole = Box((self._middle, self._middle)), self._whole
         wide = self._further[0]
-        if not self._are_shown_together(wide) and self._middle not in self._shown:
+        if self._middle not in self._shown:
             found = self._looked((EXCLUDED, self._middle))
             if not found.safe:
                 return found
+        self._are_shown_together(wide)
         boxes = (wide, whole, middle.to(whole, 0.5), middle)
         # first how far out everybody is shown by what is excluded, which fails more often
         open_, inner, lost = set(self._ends), dict[End, int](), dict[End, Look]()

@@ -100,10 +100,9 @@ class Payments:
     def _show(self, far: Far) -> None:
         """By kept moves, then by what bases show besides, then without kept moves."""
         self._moves = self.question_tables.moves
-        for part in (*ALONE, 1):
-            left = far.left(self.need)
-            if self._moves.count and len(left):
-                self._reach(far, left, np.zeros((len(left), 0), np.int8), NOBODY, part)
+        left = far.left(self.need)
+        if self._moves.count:
+            self._reach(far, left, np.zeros((len(left), 0), np.int8), NOBODY, ALONE[0])
         self._by_bases(far)
         if self._moves.count and len(far.left(self.need)) <= FEW:
             # kept moves may use up what others could be made of

@@ -45,7 +45,7 @@ from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.tabulated import Table
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.threads import alone
+from cae_sql.threads import alone, in_two
 
 ROUNDING = 1e-7
 """Part of the most by which bounds are taken greater than they are."""
@@ -246,33 +246,31 @@ def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, mea
 def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure, enough: float) -> Floats:
     """(r,) of some columns what is enough for all insiders and values, or more than enough for one."""
     fit, people, h = likely.fit, likely.fit.observed.people, likely.fit.leverage[columns]
-    deviation, part = np.sqrt(fit.variances[columns]), telling(fit)[:people]
-    # V_ij / σ_j, (s, r): times σ_i it makes δ of the shifts, (s, m), and its square h' − h of σ_j² / V_jj
-    between = shared(fit, columns)[:people] * deviation
+    variance, part = fit.variances[columns], telling(fit)[:people]
+    between = shared(fit, columns)[:people]
     by_themselves = np.flatnonzero(fit.observed.sizes[columns] == 1)
     between[columns[by_themselves], by_themselves] = 0.0
     roots = np.sqrt(part * fit.variances[:people])
     shifts = part[:, None] * (values[:people] - fit.means[:people, None])
-    sizes, worst = np.abs(between), np.full(len(columns), -np.inf)
-    reach = np.abs(shifts).max(axis=1, initial=0.0)
-    most = np.stack([(sizes * each[:, None]).max(axis=0) for each in (roots, reach)])
-    if not np.isfinite(most).all():
+    worst = np.full(len(columns), -np.inf)
+    if not all(np.isfinite(each).all() for each in (between, roots, shifts)):
         return np.full(len(columns), np.nan)
     levels = np.empty((*between.shape, shifts.shape[1]), dtype=np.uint8)
     ranges = np.tile(np.array([[np.inf, -np.inf]]), (len(columns), 2 * LEVELS**2, 2))
     ranges[:, LEVELS] = 0.0  # nobody tells anything
-    ranges_of(between, roots, shifts, LEVELS / np.where(most > 0, most, 1.0), levels, ranges)
+    pairs = between, roots, shifts, np.abs(shifts).max(axis=1, initial=0.0)
+    in_two(lambda first, end: ranges_of(*pairs, levels, ranges, first, end), len(columns), levels[:, 0].size)
     marks = ranges[:, :, 0] <= ranges[:, :, 1]
     who, level = np.nonzero(marks)
-    gains, moves = ranges[who, level].T[:2], ranges[who, level].T[2:] * deviation[who]
+    gains, moves = (variance[who] * ends for ends in np.split(ranges[who, level].T, 2))
     bad = _of_ranges(likely, columns[who], np.minimum(gains, 1.0 - h[who]), moves, measure)
     within = bad <= enough
     np.maximum.at(worst, who[within], bad[within])
     marks[who[within], level[within]] = False
     for place in np.flatnonzero(marks.any(axis=1)).tolist():
         by, value = np.nonzero(marks[place][levels[:, place]])
-        gain = np.minimum((between[by, place] * roots[by]) ** 2, 1.0 - h[place])
-        moved = deviation[place] * between[by, place] * shifts[by, value]
+        gain = np.minimum(variance[place] * (between[by, place] * roots[by]) ** 2, 1.0 - h[place])
+        moved = variance[place] * between[by, place] * shifts[by, value]
         told = Given(h[place] + np.append(gain, 0.0), np.append(moved, 0.0))
         worst[place] = _measured(likely, int(columns[place]), told, measure, enough, worst[place])
     return worst
@@ -280,13 +278,21 @@ def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure,
 
 @compiled()
 def ranges_of(
-    between: Floats, roots: Floats, shifts: Floats, scale: Floats, levels: NDArray[np.uint8], ranges: Floats
-) -> None:
-    """At which level each pair is, (s, r, m), and by record and level the least and greatest h' − h and
-    δ / σ_i, (r, 2 l², 4). Levels of √(h' − h) count in 2 l; those of δ from l, upwards if it is not negative.
+    between: Floats, roots: Floats, shifts: Floats, reach: Floats, levels: NDArray[np.uint8], ranges: Floats,
+    first: int, end: int,
+) -> None:  # fmt: skip
+    """Levels of pairs, (s, r, m), and by record and level the least and greatest h' − h and δ, each over
+    σ_i², (r, 2 l², 4), of some records. Levels of √(h' − h) count in 2 l; those of δ from l, upwards
+    if it is not negative. `reach` is the greatest of each insider's shifts.
     """
+    most = np.zeros((2, end))
     for j in range(len(between)):
-        for i in range(between.shape[1]):
+        for i in range(first, end):
+            size = abs(between[j, i])
+            most[0, i], most[1, i] = max(most[0, i], size * roots[j]), max(most[1, i], size * reach[j])
+    scale = LEVELS / np.where(most > 0, most, 1.0)
+    for j in range(len(between)):
+        for i in range(first, end):
             root = abs(between[j, i]) * roots[j]
             row = min(int(root * scale[0, i]), LEVELS - 1)
             for k in range(shifts.shape[1]):
@@ -304,13 +310,13 @@ def _measured(
 ) -> float:
     """Of a record of a column with some pairs (r,), one that is more than enough, or a bound of all that is;
     `settled` is the greatest bound of the other pairs."""
-    _, once = np.unique(np.stack([told.leverage, told.shift]).round(12), axis=1, return_index=True)
-    told, alike = told.of(once), np.full(len(once), column)
+    alike = np.full(len(told.shift), column)
     gains, shifts = told.leverage - likely.fit.leverage[column], told.shift
     bounds = _of_ranges(likely, alike, np.stack([gains, gains]), np.stack([shifts, shifts]), measure)
     within = bounds <= enough
     most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
-    open_, first, count = open_[np.argsort(-bounds[open_], kind="stable")], 0, 8
+    _, once = np.unique(np.stack([gains, shifts])[:, open_].round(12), axis=1, return_index=True)
+    open_, first, count = open_[once][np.argsort(-bounds[open_[once]], kind="stable")], 0, 8
     while first < len(open_) and most <= enough:
         some = open_[first : first + count]
         most = float(np.maximum(most, measure.of_pairs(likely, alike[some], told.of(some)).max()))
