@@ -126,7 +126,7 @@ def test_where_the_attack_is_stopped_tables_are_at_hand_for_each_two_values_of_e
 
 
 @pytest.mark.parametrize(
-    ("insiders", "asked", "at_least"), [pytest.param(0, 40, 10, marks=pytest.mark.slow), (1, 7, 6)]
+    ("insiders", "asked", "at_least"), [pytest.param(0, 40, 8, marks=pytest.mark.slow), (1, 7, 6)]
 )
 def test_after_the_queries_of_the_real_attack_everybody_may_still_have_either_value(
     insiders: int, asked: int, at_least: int, shared_data: Path, tmp_path: Path

@@ -60,7 +60,7 @@ def narrowest(gate: Gate, size: int) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 4])
 def test_nobody_is_located_by_random_groups(seed: int, tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", people(48, seed))
     with Gate.open(database, policy(OUTSIDERS + '[decision]\npartial = "suppress"\ntimeout = 3')) as gate:
