@@ -1,6 +1,6 @@
-"""Thresholds of size: from how many parts of a system on somebody is looked at in another way.
+"""Thresholds of size: from how many parts on a system is looked at in another way.
 
-None of these numbers changes what is true of an answer, only who is looked at by what, and what it costs.
+None of these numbers changes what is true of an answer, only which mechanism looks at a record, at what cost.
 """
 
 from __future__ import annotations

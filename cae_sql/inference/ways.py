@@ -1,4 +1,4 @@
-"""Which ways of showing somebody, and of judging what is likely, are used: all of them, but in an ablation.
+"""Switches of the mechanisms that show and judge: all are on, but in an ablation.
 
 A `Ways` is handed to an `AnsweredSystem` and reaches each mechanism from there, so that what a mechanism is
 worth can be measured without knowing how it is written. Without one of the plain ones less is shown, or the
@@ -21,17 +21,17 @@ PROMISED = "_benchmark_only"
 class Ways:
     """What is used. Each is True where it is."""
 
-    # who is shown at once (`certify`, `tables`)
-    closed_form: bool = True  # whoever is in a part with room enough is shown without a move
+    # all records at once (`certify`, `tables`)
+    closed_form: bool = True  # records of a part with room enough are shown without a move
     bases: bool = True  # the roomy table's bases pay for what moves
-    new_bases: bool = True  # bases are chosen anew where a question leaves somebody open
+    new_bases: bool = True  # bases are chosen anew where a question leaves records open
     further_bases: bool = True  # of payments out of shared rooms: over more bases than the first turns have
-    payments: bool = True  # many short payments out of shared rooms, for whom bases leave open
-    kept_moves: bool = True  # moves that showed somebody serve later questions
+    payments: bool = True  # many short payments out of shared rooms, for records that bases leave open
+    kept_moves: bool = True  # moves that showed a record serve later questions
     central: bool = True  # tables around the analytic centre
     single_answers: bool = True  # tables between those of the single hypothetical answers
     margin: bool = True  # an end stays inside of what breaks the limit
-    # the few who are left
+    # small systems
     search: bool = True  # records are searched one by one, in small systems
     paired_search: bool = True  # and with an insider every pair of them, of narrow runs
     exact_sets: bool = True  # what small systems leave is known exactly where their sums allow it

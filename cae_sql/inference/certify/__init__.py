@@ -1,1 +1,1 @@
-"""Everybody at once: who keeps how long a run of values, and what a question would change in that."""
+"""Lower bounds of the runs of values that all records keep, now and after hypothetical answers."""

@@ -1,9 +1,9 @@
-"""Evidence that answers are safe: feasible tables that give them, and who keeps how much around each table.
+"""Evidence that answers are safe: feasible tables that give them, and the runs that records keep around each.
 
 Answers to the same queries that differ in sums alone are judged together: one pair of tables is looked for
-between which there is a feasible table for each of them. It is looked around the roomy table first, then, for
-those whom that leaves open, around one with bases chosen anew. What is found is kept here, never in the
-system.
+between which there is a feasible table for each of them. Runs are looked for around the roomy table, or
+around one with bases chosen anew where the roomy table itself leaves records open. What is found is kept
+here, never in the system.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Ranges of statistics as constraints: who is held where, so that all tables that are looked at keep them.
+"""Ranges of statistics as constraints: records are held in intervals, so that all tables looked at keep them.
 
-Who is held is chosen around a table (`cae_sql.inference.facts.ranges`) and no evidence: what follows is shown
-by tables that are looked at anew. Nothing here comes from the true table.
+Which records are held is chosen around a table (`cae_sql.inference.facts.ranges`). The choice is no evidence:
+what follows is shown by tables that are looked at anew. Nothing here comes from the true table.
 
-Source: `mathematics.md`, 8 (soft constraints with a margin: who is free is the margin).
+Source: `mathematics.md`, 8 (soft constraints with a margin: records that are free are the margin).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What true answers make of a system: worked out beside it, then taken in."""
+"""A system after true answers: worked out beside it, then taken in."""
 
 from __future__ import annotations
 

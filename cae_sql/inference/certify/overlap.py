@@ -1,4 +1,4 @@
-"""How sums that are asked together hang together: shared records, components, and ends in closed form.
+"""Sums that are asked together: which share records, their components, and ends in closed form.
 
 Nothing here knows an answer that is asked for. Shapes: m queries, k past sums, p' parts.
 """

@@ -1,4 +1,4 @@
-"""How far the parts of a table can move: the rooms that tables leave, and what several who pay add up to.
+"""Slack of a table: how far each part can fall and rise, and what several payers add up to.
 
 All rooms are divided in two, one part for a record, one for an insider, and counted as if both had nothing to
 give themselves. Whatever pays for one record's moves shares no part with whatever else pays for *its* moves;
@@ -136,17 +136,17 @@ class Rooms:
 
 
 class Far:
-    """How far the parts go in all, over those who pay and were added so far."""
+    """How far the parts go in all, over the payers added so far."""
 
     def __init__(self, rooms: Rooms) -> None:
         """Nobody pays yet."""
         self.rooms = rooms
         self.widths: Ints = np.where(rooms.asked.own, -1, ENOUGH)
-        """(p',) width shown; enough of those about whom nothing is asked."""
+        """(p',) width shown; parts for which no evidence is wanted count as shown."""
         self.free: NDArray[np.bool_] = ~rooms.asked.free
         """(p',) whether, as an insider, each may have any value meanwhile."""
         self._among: NDArray[np.bool_] = np.ones(rooms.count, dtype=np.bool_)
-        """(p',) who is looked at here."""
+        """(p',) the parts that are looked at here."""
         self._ends: list[NDArray[np.floating]] = []
         """(4, p') ends of `loads` over each of those who pay."""
 
@@ -156,7 +156,7 @@ class Far:
         self.free[parts] = True
 
     def left(self, need: int) -> Ints:
-        """Those who have too little."""
+        """Parts that have too little."""
         return np.flatnonzero(((self.widths < need) | ~self.free) & self._among)
 
     def among(self, parts: Ints) -> Far:

@@ -1,1 +1,1 @@
-"""Audits: the true table is just another table, so who has been located is read off what is around it."""
+"""Audits: the true table is a feasible table like any other, so what is around it says who is located."""

@@ -1,6 +1,6 @@
 """After which statements records are looked at: all after each of few atoms, of many now and then.
 
-Whoever is found to be located later than it came to be so gets the earlier time (`first_time`).
+A record that is found to be located later than it came to be so gets the earlier time (`first_time`).
 
 Source: `mathematics.md`, 2 and 4.
 """

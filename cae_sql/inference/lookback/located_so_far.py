@@ -1,4 +1,4 @@
-"""Who has been located by true answers, answer by answer: for whoever has the true table and looks back.
+"""Records that true answers have located, answer by answer: for an auditor, who has the true table.
 
 A gate asks who *would* be located, and may not look at the values. Here they are given. Each answer shows at
 once who is located by equations alone, or by one sum after the other. Everybody is looked at closely by

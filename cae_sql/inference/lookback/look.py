@@ -1,4 +1,4 @@
-"""One look at everybody: who keeps the standard, who is located, and who is open; the true table is at hand.
+"""One look at all records of a true table: which keep the standard, are located, or are open.
 
 The true table agrees with every answer. Around it the gate's own evidence shows who takes how long a run of
 values (`cae_sql.inference.certify.coverage`), whatever the size. Of the others single sums and linear

@@ -1,7 +1,7 @@
-"""True answers as they come: which of them are new, and what they amount to for whoever looks.
+"""True answers as they come: which of them are new, and the system that they amount to.
 
 A span says at once which sums follow from earlier ones. The matrix of the independent sums is made when
-somebody looks.
+it is asked for.
 """
 
 from __future__ import annotations

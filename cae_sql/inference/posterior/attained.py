@@ -1,4 +1,4 @@
-"""Answered extremes that somebody must attain, as a mixture over who does.
+"""Answered extremes that some record must attain: a mixture over the records that may.
 
 Boxes say that nobody is beyond a maximum; that somebody has it makes everybody who can a little more likely
 to be the one. Taking records for independent, each with its own distribution p_i inside of its box,

@@ -3,8 +3,8 @@ by a public prior).
 
 - Small components, and single sums, are *counted*: exact (`components`).
 - Elsewhere a record's tilted distribution is narrowed by its leverage (`fit`, `bell`), answered extremes are
-  taken as a mixture over who attains them (`attained`). Whom it does not know, since sums are no bell
-  (`heaps`) or leave few people modulo a small number (`residues`), is counted, or not relied upon.
+  taken as a mixture over the records that may attain them (`attained`). Records in sums that are no bell
+  (`heaps`), or that leave few people modulo a small number (`residues`), are counted, or not relied upon.
 
 Which of the two a record got is said (`Likelihood.counted`). Everything is by atoms: records that no answer
 tells apart are equally likely to have any value. `Asked` is the same after hypothetical answers.
@@ -251,8 +251,8 @@ class Likely:
 
     @cached_property
     def tangled(self) -> Flags:
-        """(p,) of whom the formula does not know what is said: sums that they are in are no bell, or what
-        attained extremes add to them was not found."""
+        """(p,) where the formula does not hold: a record's sums are no bell, or what attained extremes add to
+        them was not found."""
         found = self.heaped.copy()
         if not self.fit.whole:
             labels = self.known.components
@@ -262,13 +262,13 @@ class Likely:
 
     @cached_property
     def characters(self) -> Characters:
-        """How much everybody hides."""
+        """The characteristic functions of all records."""
         fit = self.fit.sums_alone
         return Characters(fit.observed, fit.theta, self.tilt, self.top)
 
     @cached_property
     def heaped(self) -> Flags:
-        """(p,) who is in sums, differences of two, or combinations modulo a prime, that are no bell: counted,
+        """(p,) records in sums, differences of two, or combinations modulo a prime that are no bell: counted,
         or not told."""
         fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
         seen, marked = fit.observed, in_heaps(self.characters, fit.variances)
@@ -297,7 +297,7 @@ class Likely:
         rows, counted = np.zeros((known.count, windows.count)), np.zeros(known.count, dtype=np.bool_)
         if int(known.high.max()) + 1 > MOST_COUNTED or known.observed:
             return rows, counted  # what is observed with noise cannot be counted
-        # of whom nothing was answered p⁰ is exact
+        # p⁰ is exact for records in no answer
         free = np.ones(known.count, dtype=np.bool_)
         free[self._tied] = False
         if free.any():

@@ -1,4 +1,4 @@
-"""Combinations of answered sums that leave few people modulo a small prime: whom they are about is marked.
+"""Combinations of answered sums that leave few people modulo a small prime: these are marked.
 
 The sums over X, A and B, over X, A and C and over X, B and C add up to 3 X + 2 (A + B + C): an even number
 and X. No combination of real numbers leaves so few people, so leverage does not see it. In terms of rank:

@@ -1,4 +1,4 @@
-"""Small systems of sums that are totally unimodular: who keeps how much is known exactly, in little time.
+"""Small systems of sums that are totally unimodular: what each record keeps is known exactly.
 
 Sums over nested sets, over a table's rows and columns, over ranges of one column have matrices of which every
 square part has determinant 0, 1 or −1. Then the polytope of real tables has whole corners whatever the whole

@@ -68,7 +68,7 @@ def _renewed(roomy_table: RoomyTable, need: int, insiders: int) -> RoomyTable | 
 
 
 def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -> None:
-    """Choose bases anew, as many as runs of a width seem to need, and give those who pay room.
+    """Choose bases anew, as many as runs of a width seem to need, and give the basic atoms room.
 
     The table changes to another one inside of the bounds that agrees with every answer.
     """
@@ -126,6 +126,6 @@ def centered(roomy_table: RoomyTable, bounds: Bounds) -> Ints | None:
     goal = np.clip(around, bounds.least + room, bounds.most - room)
     wished = np.where(basic, goal, np.clip(around, bounds.least, bounds.most))
     down, up = wished - bounds.least, bounds.most - wished
-    # those who shall have room give little; of the others each as it has itself
+    # basic atoms give little; every other atom in proportion to its own room
     weights = np.where(basic, SPARED, 1.0) * down * up / np.maximum(down + up, 1)
     return Sharing(roomy_table, weights).totals(wished, bounds, roomy_table.rank)

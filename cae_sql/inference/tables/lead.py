@@ -2,7 +2,7 @@
 
 Records of one atom that no sum tells apart give each other units, until a share is kept or a weighted sum and
 a spread lie well inside of their ranges; parts of one atom do so as records do. What is led is no evidence:
-who is held where follows from it (`cae_sql.inference.facts.ranges`), and whether that keeps the ranges is
+which records are held follows from it (`cae_sql.inference.facts.ranges`), and whether that keeps ranges is
 shown by tables that are looked at anew (`cae_sql.inference.tables.margins`). So a bad one costs a range and
 never a promise.
 """

@@ -39,7 +39,7 @@ FEWEST, MOST = 20_000, 4
 """Exchanges within atoms in each world after an answer: so many, and one for each unit that it moved; in
 whole passes over all records, one to so many."""
 TURNS = 24
-"""How often, of few records, those who attain extremes are drawn anew while worlds are mixed."""
+"""How often, of few records, the ones that attain extremes are drawn anew while worlds are mixed."""
 ENOUGH = 16
 """Moves along the basis for each of few records."""
 NOBODY: Ints = np.zeros(0, dtype=np.int64)
@@ -58,8 +58,8 @@ class Pool:
     prior: Prior | None = None
     """From where values come; None where all worlds are alike."""
     lumps: slice = field(default_factory=lambda: slice(0))
-    """Who is a lump (`cae_sql.inference.facts.lumps`). It moves when an answer calls for it, not at random:
-    its values are not alike, since more tables of records add up to middling ones."""
+    """Which columns are lumps (`cae_sql.inference.facts.lumps`). They move when an answer calls for it, not
+    at random: their values are not alike, since more tables of records add up to middling ones."""
     unsettled: int = 0
     """How many units the last answer moved in each world: so many exchanges are owed."""
     mixed: bool = True
