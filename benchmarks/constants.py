@@ -17,7 +17,7 @@ import importlib
 import multiprocessing
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -127,13 +127,12 @@ def _outcome(task: tuple[Constant | None, float]) -> Outcome:
     constant, value = task
     if constant is not None:
         _change(constant, value)
-    known, total, cpu = {line.name: line for line in (*FULL, *QUICK)}, dict.fromkeys(HEAD, 0), 0.0
+    known, total, cpu = {line.name: line for line in (*FULL, *QUICK)}, Counter[str](), 0.0
     for line in (known[name] for name in LINES):
         with tempfile.TemporaryDirectory() as place:
             found = asked(line.day(0, Path(place)), Path(place) / "day.ledger", SECONDS)
         cpu += found.cpu
-        for name, count in counts(found).items():
-            total[name] = total.get(name, 0) + count
+        total.update(counts(found))
     return Outcome(total["exact"], total["told"], total["surprises"], round(cpu, 1))
 
 
@@ -145,8 +144,7 @@ def rows(only: Sequence[str], processes: int) -> Iterator[tuple[object, ...]]:
     _users()  # before there are children
     # a child for each task: it finds nothing that was worked out with another value
     with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
-        first, *others = [(None, 0.0), *tasks]
-        found = pool.imap(_outcome, [first, *others])
+        found = pool.imap(_outcome, [(None, 0.0), *tasks])
         whole = next(found)
         yield ("", "all as they are", "", "", whole.exact, whole.told, whole.surprises, whole.cpu)
         console = Console(stderr=True)

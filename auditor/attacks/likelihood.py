@@ -55,17 +55,16 @@ class Company:
         self.values = int((scene.maximum - scene.minimum) / scene.resolution) + 1
         """Values of the domain."""
 
-    def with_total(self, count: int, total: float, others: int, most: int | None = None) -> Floats:
+    def with_total(self, count: int, total: float, others: int) -> Floats:
         """(values · others − others + 1,) log P(the company makes up for it), by the sum of some others.
 
         Args:
             count: How many the company is.
             total: Of company and others together, in units of the column.
             others: How many these are.
-            most: The greatest value of the company, in steps above the least, where it is known.
         """
         left = self.units(total, count + others) - np.arange(others * (self.values - 1) + 1)
-        return self.of(count, left, most)
+        return self.of(count, left)
 
     def units(self, total: float, count: int) -> int:
         """A sum over so many people, in steps of the resolution above the least that it can be."""
@@ -174,8 +173,9 @@ class Star:
         if not self._sums:
             return []
         told = f"{len(self._sums)} sums" + (f" and {len(self._between)} ranges" if self._between else "")
-        beyond = self.says(np.arange(-self._company.values, 2 * self._company.values))
-        return _claimed(self._target, person, self.says(), people_like(beyond), told)
+        values = self._company.values
+        likely = self.says(np.arange(-values, 2 * values))
+        return _claimed(self._target, person, likely[values : 2 * values], people_like(likely), told)
 
     def says(self, at: NDArray[np.int64] | None = None) -> Floats:
         """(values,) what all of it says, as logarithms up to a constant, of the domain's values or of others.

@@ -188,7 +188,7 @@ class Partition:
             found = self._looked((EXCLUDED, self._middle))
             if not found.safe:
                 return found
-        self._are_shown_together(wide)
+        self._look_at_both_ends(wide)
         boxes = (wide, whole, middle.to(whole, 0.5), middle)
         # first how far out everybody is shown by what is excluded, which fails more often
         open_, inner, lost = set(self._ends), dict[End, int](), dict[End, Look]()
@@ -461,17 +461,14 @@ class Partition:
             look({end for end in ends if self._side(end) == side}, partial(self._as_bounds, side))
         return failing
 
-    def _are_shown_together(self, box: Box) -> bool:
-        """Whether one look shows the lowest and the highest answers of a box by what they exclude, and all
-        between them."""
+    def _look_at_both_ends(self, box: Box) -> None:
+        """Keep it where one look shows the lowest and the highest answers of a box, and all between them."""
         corners = [
             self._corner(box, dict.fromkeys(self._numbers, side), self.asked.margin) for side in (0, 1)
         ]
         apart = len(self._places) == len(self.asked.kinds) and self.asked.shares is None
-        if not apart or not self._looks.together(corners):
-            return False
-        self._seen |= {(EXCLUDED, corner): Look(True) for corner in corners}
-        return True
+        if apart and self._looks.together(corners):
+            self._seen |= {(EXCLUDED, corner): Look(True) for corner in corners}
 
     def _component(self, place: int) -> int:
         return self.asked.components[place] if self.asked.components else 0

@@ -40,7 +40,7 @@ from cae_sql.inference.posterior.windows import Tilt
 
 ALONG_Y, ALONG_F = 0.08, 0.07
 """How wide cells are: y in terms of 1 / √f, and f as a part of it. The day of the wages took 38 CPU seconds,
-42 with 0.12 and 0.1 (64 cells a range) and 43 with 0.06 and 0.05 (256 cells); ACS 137, 176 and 140 (64)."""
+42 with 0.12 and 0.1 (64 cells a range) and 43 with 0.06 and 0.05 (256 cells)."""
 SOFT = 1.0
 """κ times the domain's width squared that is next to nothing: there cells are as wide as at 0."""
 OUTSIDE = 1e-5

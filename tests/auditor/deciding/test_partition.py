@@ -111,6 +111,22 @@ def test_every_answer_is_told_truly_and_all_that_are_told_as_a_bound_by_one(
             assert end not in exact
 
 
+@given(questions(), st.integers(1, 30))
+def test_an_end_is_shown_by_an_answer_that_it_leaves_and_that_was_looked_at(
+    asked: tuple[str, tuple[int, int], list[int]], margin: int
+) -> None:
+    """Not by the end itself, which nobody looked at: it lies inside of that answer by the margin."""
+    _, safe, drawn = asked
+    judge = Judge(lambda values: Look(safe[0] <= values[0] <= safe[1]))
+    found = partition("sum", safe, drawn, margin, judge)
+    for value in range(LAST + 1) if found is not None else ():
+        assert found is not None
+        (told,), (shown,) = found.told([value]), found.shown([value])
+        assert told.holds(shown)
+        assert told.exact or (shown,) in judge.asked
+        assert told.exact or safe[0] <= shown <= safe[1]
+
+
 @given(questions(), st.lists(st.integers(0, TOP), min_size=1, max_size=6), st.integers(0, 30))
 def test_what_is_told_does_not_hang_on_what_was_looked_for_before(
     asked: tuple[str, tuple[int, int], list[int]], values: list[int], margin: int
