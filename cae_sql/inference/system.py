@@ -45,7 +45,6 @@ from cae_sql.inference.search.records import grow
 from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Effort, Judgement, Standard
 from cae_sql.inference.system_state import SystemState
-from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.pool import Pool
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
@@ -419,9 +418,7 @@ class AnsweredSystem:
 
     def certified_at_once(self) -> Bounds:
         """As `certified`, by the roomy table alone: soon done, of some records shorter, or empty."""
-        roomy_table = self.roomy_table
-        roomy_table = renewed(roomy_table, roomy_table.boxes.widest, 0) or roomy_table
-        low, high = certified_runs(roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
+        low, high = certified_runs(self.roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
         return self._between(low[: self.size], high[: self.size])
 
     def _between(self, low: Ints, high: Ints) -> Bounds:

@@ -23,10 +23,9 @@ class Ways:
 
     # all records at once (`certify`, `tables`)
     closed_form: bool = True  # records of a part with room enough are shown without a move
-    bases: bool = True  # the roomy table's bases pay for what moves
-    new_bases: bool = True  # bases are chosen anew where a question leaves records open
+    bases: bool = True  # the roomy table's basis pays for what moves
     further_bases: bool = True  # of payments out of shared rooms: over more bases than the first turns have
-    payments: bool = True  # many short payments out of shared rooms, for records that bases leave open
+    payments: bool = True  # many short payments out of shared rooms, for records that the basis does not show
     kept_moves: bool = True  # moves that showed a record serve later questions
     central: bool = True  # tables around the analytic centre
     single_answers: bool = True  # tables between those of the single hypothetical answers

@@ -113,7 +113,7 @@ def loads(draw: Generator) -> Call:
 
 
 def combined(draw: Generator) -> Call:
-    ends, span = 30 * draw.random((int(draw.integers(0, 4)), 4, 9)), counts(draw, 20, 9)
+    ends, span = 30 * draw.random((4, 9)), counts(draw, 20, 9)
     first = counts(draw, 20, 9) % (span + 1)
     last = np.minimum(first + counts(draw, 5, 9), span)
     share, slack = float(draw.choice([0.5, 1 / 3, 1.0])), float(draw.choice([0.0, 1e-9]))

@@ -1,7 +1,7 @@
-"""Lower bounds of the runs of values that all records keep, from one table and its bases.
+"""Lower bounds of the runs of values that all records keep, from one table and its basis.
 
-A record i moves by itself; what it takes is given by others of its atom and, through each basis, by that
-basis' basic atoms. With insiders, any other record j may have any value: then j is first moved there, and i
+A record i moves by itself; what it takes is given by others of its atom and, through the basis, by basic
+atoms. With insiders, any other record j may have any value: then j is first moved there, and i
 after it, out of rooms that are divided between the two and counted as if both had nothing to give. So what
 is shown for i holds whatever j's value turns out to be (`promise.md`; `mathematics.md`, 2: insiders).
 
@@ -28,7 +28,7 @@ from cae_sql.inference.tables.columns import SAFETY, loads
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.margins import nothing, toll
 from cae_sql.inference.tables.question_tables import QuestionTables
-from cae_sql.inference.tables.roomy_table import Pending, RoomyTable
+from cae_sql.inference.tables.roomy_table import RoomyTable
 from cae_sql.threads import in_two
 
 MOST_TABLES = 60
@@ -91,27 +91,23 @@ class Coverage:
         self.toll = nothing(self.rooms.count) if found is None else found
 
     def exactly(self, need: int, allowance: Allowance, keep: bool = False) -> Shown:
-        """Widths that are shown: in closed form, by bases, then by payments out of shared rooms.
+        """Widths that are shown: in closed form, by the basis, then by payments out of shared rooms.
 
         Each is asked about the parts that the ones before left open. Nothing more is tried from the width on
         that is needed, or beyond the allowance. Moves that are found may serve later judgements if `keep`
         says so: not where answers are true ones.
         """
-        rooms, bases = self.rooms, self._bases()
+        rooms, basic = self.rooms, self.question_tables.pending.basic
         if not self.inside:
             none = np.zeros(rooms.count, dtype=np.bool_)
             return Shown(-1, none, none)
-        each = 1 + self.question_tables.roomy_table.rank
-        allowance.spend(rooms.count * each * (1 + len(self.question_tables.pendings)) / ENTRIES)
-        far, everyone = Far(rooms), np.arange(rooms.count)
+        allowance.spend(2 * rooms.count * (1 + self.question_tables.roomy_table.rank) / ENTRIES)
+        far = Far(rooms)
         # moves inside of a part change what ranges of statistics say
         if not self.soft and self.ways.closed_form:
             far.show(np.flatnonzero(rooms.rich(need)), need)
-        if not len(self.question_tables.pendings):
-            far.add(everyone, np.zeros((4, rooms.count), dtype=rooms.kind), everyone[:0])
-        for pending in bases:
-            if len(left := far.left(need)):
-                far.add(left, self._reach(pending, left), pending.basic)
+        if len(left := far.left(need)):
+            far.add(left, self._reach(left), basic)
         if self.ways.payments:
             Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
         # parts that were not asked about are not shown, unless they have no protected record
@@ -120,34 +116,26 @@ class Coverage:
         width = int(min(need, widths.min(initial=need))) if free.all() else -1
         return Shown(width, widths >= need, free)
 
-    def _bases(self) -> list[Pending]:
-        """The roomy table's."""
-        pendings = self.question_tables.pendings if self.ways.bases else []
-        return [pending for pending in pendings if pending is not None]
-
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
-        rooms, everyone = self.rooms, np.arange(self.rooms.count)
-        rise, fall = rooms.own[0].copy(), rooms.own[1].copy()
-        for pending in self._bases():
-            ends = self._reach(pending, everyone)
-            ends[:, pending.basic] = 0
-            more = np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
-            rise, fall = rise + more[0], fall + more[1]
+        rooms = self.rooms
+        ends = self._reach(np.arange(rooms.count))
+        ends[:, self.question_tables.pending.basic] = 0
+        rise, fall = rooms.own + np.minimum(ends[:2] + rooms.slack, 1e9).astype(np.int64)
         low, high = self.judged.boxes.own
         return np.maximum(low + rooms.first - fall, low), np.minimum(low + rooms.last + rise, high)
 
-    def _reach(self, pending: Pending, parts: Ints) -> NDArray[np.floating]:
+    def _reach(self, parts: Ints) -> NDArray[np.floating]:
         """(4, a) rise and fall with all of the rooms, then with what two records leave."""
+        pending, toll = self.question_tables.pending, self.toll
         scarce, ends = self.rooms.scarce(pending.basic), np.zeros((4, len(parts)), dtype=self.rooms.kind)
         safety = SAFETY if self.rooms.single or self.soft else 1.0
-        # what several bases give is added up
-        toll = self.toll._replace(budget=self.toll.budget / max(len(self._bases()), 1))
 
         def work(start: int, end: int) -> None:
             loads(pending.form, scarce, parts, pending.basic, toll, safety, start, end, ends)
 
-        in_two(work, len(parts), self.question_tables.roomy_table.rank + 1)
+        if self.ways.bases:
+            in_two(work, len(parts), self.question_tables.roomy_table.rank + 1)
         return ends
 
 

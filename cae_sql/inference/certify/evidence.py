@@ -1,9 +1,7 @@
 """Evidence that answers are safe: feasible tables that give them, and the runs that records keep around each.
 
 Answers to the same queries that differ in sums alone are judged together: one pair of tables is looked for
-between which there is a feasible table for each of them. Runs are looked for around the roomy table, or
-around one with bases chosen anew where the roomy table itself leaves records open. What is found is kept
-here, never in the system.
+between which there is a feasible table for each of them. What is found is kept here, never in the system.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from cae_sql.inference.facts.extremes import Pins, bounds_of, hold, narrows, wit
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.standard import Judgement, Standard
-from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.kernel_moves import joined
@@ -47,7 +44,7 @@ class Terms(NamedTuple):
     keep: bool = True
     """Whether later looks may build on this one: not where the answers are the true ones."""
     further: bool = True
-    """Whether other tables than the roomy one, and other bases, are used where it leaves somebody open."""
+    """Whether other tables than the roomy one are used where it leaves records open."""
     spared: int = 0
     """Where no table is found for more answers than this, the rest is not looked at."""
 
@@ -81,10 +78,9 @@ class Evidence:
     def __init__(self, tables: QuestionTables) -> None:
         """Nothing is shown yet."""
         self._tables = tables
-        self._firsts = dict[Standard, tuple[QuestionTables, bool]]()
-        self._renewed = dict[Standard, QuestionTables | None]()
+        self._firsts = dict[Standard, QuestionTables]()
         self.tables = tables
-        """Over the roomy table, or the one with other bases once these were needed: what is to be kept."""
+        """With the moves that were found: what is to be kept."""
         self.open_parts: Ints = np.zeros(0, dtype=np.int64)
         """Parts of which the last look left somebody open."""
         self.missed: set[Sums] = set()
@@ -167,62 +163,39 @@ class Evidence:
     def _around(
         self, boxes: Knowledge, sums: Sequence[Sums], name: Hashable, terms: Terms, again: bool
     ) -> Iterator[tuple[QuestionTables, Pins, Tables, bool]]:
-        """Over which bases it is looked and who is held, with each of the `_ways`."""
+        """Over which queries it is looked and which records are held, with each of the `_ways`."""
         tables = self._view(terms)
-        pending = tables.pendings[0]
-        assert pending is not None
-        pins = hold(boxes, tables.totals, terms.standard.insiders + 2, pending.basic)
+        pins = hold(boxes, tables.totals, terms.standard.insiders + 2, tables.pending.basic)
         if pins is not None:
             for ends, between in self._ways(tables, bounds_of(boxes, pins), sums, name, terms, again):
                 yield tables, pins, ends, between
 
     def _view(self, terms: Terms) -> QuestionTables:
-        """The queries over the roomy table; over the one with bases chosen anew where somebody is left open
-        around the roomy table itself, whatever is answered.
-
-        Both for one question: hypothetical answers that fail would be looked at twice, and nothing is won.
-        """
+        """The queries, with moves that show records around the roomy table itself, whatever is answered."""
         if not terms.further or terms.allowance.over:
             return self._tables
-        tables, shown = self._itself(terms)
-        if not shown:
-            tables = self._anew(tables, terms) or tables
+        standard = terms.standard
+        tables = self._firsts.get(standard)
+        if tables is None:
+            tables = self._with_moves(standard, terms.allowance)
+            if not terms.allowance.over:
+                self._firsts[standard] = tables
         self.tables = tables if terms.keep else self.tables
         return tables
 
-    def _itself(self, terms: Terms) -> tuple[QuestionTables, bool]:
-        """The queries with moves that show somebody around the table itself; whether everybody is shown."""
-        standard = terms.standard
-        if standard not in self._firsts:
-            tables = copy(self._tables)
-            tables.found, pending, shown = [], tables.pendings[0], False
-            assert pending is not None
-            boxes, totals = tables.boxes, tables.totals
-            pins = hold(boxes, totals, standard.insiders + 2, pending.basic)
-            ends = None if pins is None else tables.between(bounds_of(boxes, pins), [])
-            if pins is not None and ends is not None:
-                judged = Judged(boxes, pins, standard.need, standard.insiders)
-                looked = Coverage(tables, judged, ends)
-                shown = not len(looked.exactly(standard.need, terms.allowance, keep=True).open)
-            tables.first = joined(tables.found)
-            tables.moves, tables.found = joined([tables.first, tables.moves]), self._tables.found
-            if terms.allowance.over:
-                return tables, shown
-            self._firsts[standard] = tables, shown
-        return self._firsts[standard]
-
-    def _anew(self, tables: QuestionTables, terms: Terms) -> QuestionTables | None:
-        """The same over bases chosen anew; None where none are."""
-        standard, roomy_table = terms.standard, tables.roomy_table
-        if not (roomy_table.ways.new_bases and roomy_table.stale):
-            return None
-        if standard not in self._renewed:
-            if not terms.allowance.spend(roomy_table.count * (roomy_table.rank + 1) ** 2 / ENTRIES):
-                return None
-            other = renewed(roomy_table, standard.need, standard.insiders)
-            found = None if other is None else tables.over(other)
-            self._renewed[standard] = found if found is not None and found.usable else None
-        return self._renewed[standard]
+    def _with_moves(self, standard: Standard, allowance: Allowance) -> QuestionTables:
+        """The queries with the moves that a look around the roomy table itself finds."""
+        tables = copy(self._tables)
+        tables.found = []
+        boxes, totals = tables.boxes, tables.totals
+        pins = hold(boxes, totals, standard.insiders + 2, tables.pending.basic)
+        ends = None if pins is None else tables.between(bounds_of(boxes, pins), [])
+        if pins is not None and ends is not None:
+            judged = Judged(boxes, pins, standard.need, standard.insiders)
+            Coverage(tables, judged, ends).exactly(standard.need, allowance, keep=True)
+        tables.first = joined(tables.found)
+        tables.moves, tables.found = joined([tables.first, tables.moves]), self._tables.found
+        return tables
 
     def _ways(
         self,

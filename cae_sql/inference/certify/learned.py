@@ -65,7 +65,7 @@ class Learned:
             self.totals,
             question_tables.rows,
             answers,
-            question_tables.pendings,
+            question_tables.pending,
             joined([*question_tables.found, question_tables.moves]),
         )
         return roomy_table

@@ -206,8 +206,9 @@ class Question:
         past = np.zeros((0, tables.boxes.count), dtype=np.int64)
         if roomy_table.rank and roomy_table.rank * tables.boxes.count <= CELLS:
             past = roomy_table.marks[tables.parents, : roomy_table.rank].T.astype(np.int64)
-        first = tables.pendings[0] if tables.usable else None
-        return rows_of(tables.boxes, self.queries, past, past[:0] if first is None else first.form.ys)
+        return rows_of(
+            tables.boxes, self.queries, past, tables.pending.form.ys if tables.usable else past[:0]
+        )
 
     # --- judgements
 

@@ -1,8 +1,8 @@
-"""Slack of a table: how far each part can fall and rise, and what several payers add up to.
+"""Slack of a table: how far each part can fall and rise, and how far its records get.
 
 All rooms are divided in two, one part for a record, one for an insider, and counted as if both had nothing to
-give themselves. Whatever pays for one record's moves shares no part with whatever else pays for *its* moves;
-those of two different records may, since each keeps to its own part of every room.
+give themselves. What pays for two different records' moves may be the same part, since each keeps to its own
+share of every room.
 """
 
 from __future__ import annotations
@@ -136,10 +136,10 @@ class Rooms:
 
 
 class Far:
-    """How far the parts go in all, over the payers added so far."""
+    """How far the records of each part go, by what was shown so far."""
 
     def __init__(self, rooms: Rooms) -> None:
-        """Nobody pays yet."""
+        """Nothing is shown yet."""
         self.rooms = rooms
         self.widths: Ints = np.where(rooms.asked.own, -1, ENOUGH)
         """(p',) width shown; parts for which no evidence is wanted count as shown."""
@@ -147,8 +147,6 @@ class Far:
         """(p',) whether, as an insider, each may have any value meanwhile."""
         self._among: NDArray[np.bool_] = np.ones(rooms.count, dtype=np.bool_)
         """(p',) the parts that are looked at here."""
-        self._ends: list[NDArray[np.floating]] = []
-        """(4, p') ends of `loads` over each of those who pay."""
 
     def show(self, parts: Ints, width: int) -> None:
         """Take note that records of some parts keep this width, and may have any value as insiders."""
@@ -167,25 +165,22 @@ class Far:
         return found
 
     def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
-        """Add who pays for some parts (a,), those of each earlier call or fewer, and see what they have now.
+        """Take note of what the exchange inside of some parts (a,) and the basis show.
 
-        `ends` (4, a) are those of `loads`. A basis' own basic parts get nothing from it: their columns are
-        the exchange inside of them, counted already.
+        `ends` (4, a) are those of `loads`. Basic parts get nothing from it: their columns are the exchange
+        inside of them, counted already.
         """
-        rooms, whole = self.rooms, np.zeros((4, self.rooms.count), dtype=ends.dtype)
-        whole[:, parts] = ends
-        whole[:, basic] = 0
-        self._ends.append(whole)
+        rooms = self.rooms
+        ends[:, np.isin(parts, basic)] = 0
         widths, free = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.bool_)
-        stack = np.array([each[:, parts] for each in self._ends])
         own = np.array([room[parts] for room in rooms.own])
         span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
         share, slack = rooms.share, rooms.slack
 
         def work(start: int, end: int) -> None:
-            combine(stack, own, share, slack, span, first, last, rooms.insiders, start, end, widths, free)
+            combine(ends, own, share, slack, span, first, last, rooms.insiders, start, end, widths, free)
 
-        in_two(work, len(parts), 8 * len(stack))
+        in_two(work, len(parts), 8)
         self.widths[parts] = np.maximum(self.widths[parts], widths)
         self.free[parts] |= free
 

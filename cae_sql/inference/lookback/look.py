@@ -117,7 +117,7 @@ class Look:
         roomy_table = RoomyTable(known.without_sums(), self.totals, marks, [int(each) for each in self.sums])
         need, holders = self.so_far.standard.need, np.zeros(0, dtype=np.int64)
         for basis in bases_of(roomy_table):
-            roomy_table.bases = [basis]
+            roomy_table.basis = basis
             found = coverage_around(roomy_table, need, holders)
             if found is None:
                 return
@@ -288,7 +288,7 @@ def bases_of(roomy_table: RoomyTable) -> Iterator[Basis]:
     for turn in range(BASES):
         chance = np.random.default_rng(turn).uniform(0.2 if turn else 1.0, 1.0, roomy_table.count)
         for weight in (room, room / crowded):
-            basis = roomy_table.further(none, weight * chance, CELLS // max(rank, 1))
+            basis = roomy_table.chosen(none, weight * chance, CELLS // max(rank, 1))
             if basis is not None:
                 yield basis
                 break

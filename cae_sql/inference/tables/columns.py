@@ -174,28 +174,23 @@ def combine(
     ends: NDArray[np.floating], own: Ints, share: float, slack: float, span: Ints, first: Ints, last: Ints,
     insiders: int, from_: int, to: int, out: Ints, free: NDArray[np.bool_],
 ) -> None:  # fmt: skip
-    """Widths `out` that rooms of several bases add up to, with insiders as if one other record gave nothing.
+    """Widths `out` that a part's own exchange and the basis add up to; an insider gives nothing.
 
-    A record that is in a basic atom itself has no reach in that basis: its own atom's exchange, `own` (2, a),
-    stands for it. So only the other's absence is missing, and from one basis. `ends` (m, 4, a) are those of
-    `loads`, `share` is the part of every room that is for the record itself; `slack`, added before rounding
-    down, is less than any fraction that rooms can leave. A record is `first` ... `last` above the least value
-    of its box, of width `span`. `free`: whether, as an insider, it may have any value while another has all
-    of its run.
+    `own` (2, a) is the exchange inside of the part. `ends` (4, a) are those of `loads`, 0 of basic parts,
+    whose columns are that exchange; `share` is the part of every room that is for the record itself; `slack`,
+    added before rounding down, is less than any fraction that rooms can leave. A record is `first` ... `last`
+    above the least value of its box, of width `span`. `free`: whether, as an insider, it may have any value
+    while another has all of its run.
     """
     for c in range(from_, to):
         far = np.zeros((2, 2), np.int64)  # as the record or the insider, in which direction
         for role in range(2 if insiders else 1):
             part = np.float64(share if role == 0 else 1.0 - share)
             for way in range(2):
-                total = int(min(part * own[way, c] + slack, float(span[c])))
-                most = 0
-                for m in range(ends.shape[0]):
-                    # more than the whole box is of no use, and must not hide what a loss means
-                    whole = int(min(part * ends[m, way, c] + slack, float(span[c])))
-                    total += whole
-                    most = max(most, whole - int(min(part * ends[m, 2 + way, c] + slack, float(span[c]))))
-                far[role, way] = total - (most if insiders else 0)
+                # without the insider's room, where there is one
+                reach = ends[way + (2 if insiders else 0), c]
+                far[role, way] = int(min(part * own[way, c] + slack, float(span[c])))
+                far[role, way] += int(min(part * reach + slack, float(span[c])))
         width = min(span[c] - first[c], far[0, 0]) + min(first[c], far[0, 1])
         width = min(width, min(span[c] - last[c], far[0, 0]) + min(last[c], far[0, 1]))
         out[c] = width

@@ -236,7 +236,7 @@ class Pool:
         if len(fours):
             starts, signs = np.arange(0, 4 * len(fours) + 1, 4), np.tile([1, -1, 1, -1], len(fours))
             found.append((Moves(starts, fours.ravel(), signs), min(DEALT, len(fours)), OFTEN * len(fours)))
-        basis, rank = roomy_table.bases[0], roomy_table.rank
+        basis, rank = roomy_table.basis, roomy_table.rank
         if rank:
             size = len(boxes.atoms.labels)
             drawn = np.random.default_rng(seed).integers(0, size, min(STEPS, size))

@@ -1,8 +1,8 @@
 """What queries would do to a roomy table, worked out beside it and without copying anything of its size.
 
-A question cuts the atoms into *parts* by the queries' sets, extends each basis by a pivot for every new sum,
+A question cuts the atoms into *parts* by the queries' sets, extends the basis by a pivot for every new sum,
 and moves the roomy table to hypothetical answers. Most of that is exchange between two parts of one atom,
-which no earlier answer sees; what it does not suffice for is done by steps that the bases keep in balance.
+which no earlier answer sees; what it does not suffice for is done by steps that the basis keeps in balance.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
-from cae_sql.inference.tables.roomy_table import Basis, Pending, RoomyTable
+from cae_sql.inference.tables.roomy_table import Pending, RoomyTable
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""
@@ -46,7 +46,7 @@ class QuestionTables:
         table: Ints | None = None,
         bounds: Sequence[Bound] = (),
     ) -> None:
-        """Cut the atoms and extend the bases; of no use once the roomy table has changed.
+        """Cut the atoms and extend the basis; of no use once the roomy table has changed.
 
         All tables keep those who are `held` in their intervals, and ranges, `bounds`, by a margin: members of
         these are whole parts. `table` (n,) agrees with all answers, to look around in place of the roomy one.
@@ -77,15 +77,9 @@ class QuestionTables:
         """Moves that showed somebody around the table itself, whatever is answered: among `moves`."""
         self.found: list[Moves] = []
         """Moves that looks have found: later questions may use them, once this one's answers are known."""
-        self._held, self._table, self._bounds = held, table, bounds
-        self._extend()
+        self._bounds = bounds
+        self.pending = self._extended()
         self.exchange = Exchange(self._rows, self.parents, roomy_table.unseen)
-
-    def over(self, roomy_table: RoomyTable) -> QuestionTables:
-        """The same over another roomy table of the same answers."""
-        twin = QuestionTables(roomy_table, self.queries, self._held, self._table, self._bounds)
-        twin.first, twin.moves, twin.found = self.first, self.moves, self.found
-        return twin
 
     @property
     def current(self) -> bool:
@@ -139,51 +133,40 @@ class QuestionTables:
         found = [each.over_atoms(self.parents) for each in (*self.found, self.first)]
         return replace(self.roomy_table, moves=joined([*found, self.roomy_table.moves]))
 
-    # --- bases
+    # --- the basis
 
-    def _extend(self) -> None:
-        """A pivot for every new sum, in every basis; which sums are new, the first one says."""
+    def _extended(self) -> Pending:
+        """The basis with a pivot for every sum that past answers do not settle; usable or not is noted."""
         places = [place for place, query in enumerate(self.queries) if query.kind == "sum"]
         rows = np.zeros((len(places), self.boxes.count), dtype=np.int32)
+        none = Pivoted(self.roomy_table.basis.columns, self.parents, rows[:0], rows[:0])
+        nothing = Pending(np.zeros(0, dtype=np.int64), none, [])
         for number, place in enumerate(places):
             coefficients = self.queries[place].coefficients
             if coefficients is not None and np.abs(coefficients).max() > 1:
                 self.usable = False
-                return
+                return nothing
             self.boxes.atoms.fill_row(self.queries[place], rows[number])
-        self.pendings: list[Pending | None] = []
-        bases = self.roomy_table.bases if self.usable else []
-        basics = [self._basic_parts(basis) for basis in bases]
-        everyone = np.arange(self.boxes.count)
-        used = np.isin(everyone, np.concatenate(basics)) if bases else everyone < 0
-        for basis, mine in zip(bases, basics, strict=True):
-            first = self.pendings[0] if self.pendings else None
-            if first is not None and np.isin(mine, first.basic).any():
-                self.pendings.append(None)
-                continue
-            reduced = self._reduced(basis, mine, rows)
-            pending = self._pending(basis, mine, rows, reduced, used)
-            if first is None:
-                if pending is None:
-                    # rather without another basis than not at all
-                    used = np.isin(everyone, mine)
-                    pending = self._pending(basis, mine, rows, reduced, used)
-                if pending is None:
-                    self.usable = False
-                    return
-                used |= np.isin(everyone, np.concatenate(basics))
-                self.fresh = [places[number] for number in pending.fresh]
-                # of sums that hang on new ones of the same statement, past answers say nothing
-                for number in np.flatnonzero(~reduced.any(axis=1)).tolist():
-                    self.settled[places[number]] = int(rows[number].astype(np.int64) @ self.totals)
-                rows = rows[pending.fresh]
-            self.pendings.append(pending)
-        self._rows = rows
+        if not self.usable:
+            self._rows = rows
+            return nothing
+        basic = self._basic_parts()
+        reduced = self._reduced(basic, rows)
+        pending = self._pending(basic, rows, reduced)
+        if pending is None:
+            self.usable = False
+            return nothing
+        self.fresh = [places[number] for number in pending.fresh]
+        # of sums that hang on new ones of the same statement, past answers say nothing
+        for number in np.flatnonzero(~reduced.any(axis=1)).tolist():
+            self.settled[places[number]] = int(rows[number].astype(np.int64) @ self.totals)
+        self._rows = rows[pending.fresh]
+        return pending
 
-    def _basic_parts(self, basis: Basis) -> Ints:
+    def _basic_parts(self) -> Ints:
         """Of the parts that a basic atom is cut into the roomiest stays basic."""
-        row_of = np.full(self.roomy_table.count, -1, dtype=np.int64)
-        row_of[basis.basic] = np.arange(len(basis.basic))
+        basic, row_of = self.roomy_table.basis.basic, np.full(self.roomy_table.count, -1, dtype=np.int64)
+        row_of[basic] = np.arange(len(basic))
         mine = np.flatnonzero(row_of[self.parents] >= 0)
         room = self._room[mine]
         order = mine[np.lexsort((room, row_of[self.parents[mine]]))]
@@ -198,23 +181,20 @@ class QuestionTables:
         found: Ints = np.where(boxes.sizes >= 3, room - 2 * -(-room // boxes.sizes), room >> 1)
         return found
 
-    def _reduced(self, basis: Basis, basics: Ints, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Sums (g, p') less what a basis takes for them: nothing is left where past answers settle them."""
+    def _reduced(self, basic: Ints, rows: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Sums (g, p') less what the basis takes for them: nothing is left where past answers settle them."""
         product = np.empty((self.roomy_table.count, len(rows)), dtype=np.int32)
-        multiplied(basis.columns[: len(product), : self.roomy_table.rank], rows[:, basics], product)
+        multiplied(
+            self.roomy_table.basis.columns[: len(product), : self.roomy_table.rank], rows[:, basic], product
+        )
         return rows - product[self.parents].T
 
-    def _pending(
-        self, basis: Basis, basics: Ints, rows: NDArray[np.int32], reduced: NDArray[np.int32],
-        used: NDArray[np.bool_],
-    ) -> Pending | None:  # fmt: skip
-        """The basis with a pivot for every new sum, of parts that are not used; these are used from then on.
-
-        None where there is none, or entries grow too large.
-        """
+    def _pending(self, basic: Ints, rows: NDArray[np.int32], reduced: NDArray[np.int32]) -> Pending | None:
+        """The basis with a pivot for every new sum; None where there is none, or entries grow too large."""
+        columns, used = self.roomy_table.basis.columns, np.isin(np.arange(self.boxes.count), basic)
         width, most = self.roomy_table.rank, isqrt(2**30 // max(len(rows), 1))  # entries stay below 2**31
         ys, pivots = np.zeros_like(rows), np.zeros((len(rows), width + len(rows)), dtype=np.int32)
-        basic, fresh = basics, list[int]()
+        fresh = list[int]()
         for number, row in enumerate(rows):
             done = len(fresh)
             # less what the pivots before take of it
@@ -225,7 +205,7 @@ class QuestionTables:
             if np.abs(left).max() > most:
                 return None
             form = Pivoted(
-                basis.columns, self.parents, ys[:done], np.ascontiguousarray(pivots[:done, : width + done])
+                columns, self.parents, ys[:done], np.ascontiguousarray(pivots[:done, : width + done])
             )
             found = self._pivot(form, basic, left, used)
             if found is None or np.abs(found[1]).max(initial=0) > most:
@@ -237,7 +217,7 @@ class QuestionTables:
             fresh.append(number)
         done = len(fresh)
         pivots = np.ascontiguousarray(pivots[:done, : width + done])
-        return Pending(basic, Pivoted(basis.columns, self.parents, ys[:done], pivots), fresh)
+        return Pending(basic, Pivoted(columns, self.parents, ys[:done], pivots), fresh)
 
     def _pivot(
         self, form: Pivoted, basic: Ints, row: Ints, used: NDArray[np.bool_]
@@ -297,11 +277,10 @@ class QuestionTables:
         return self._by_steps(bounds, answers, seed, start)
 
     def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
-        """As `table`, by steps along the first basis: its parts make all sums right, and random steps of the
-        others bring them back to where they may be.
+        """As `table`, by steps along the basis: its parts make all sums right, and random steps of the others
+        bring them back to where they may be.
         """
-        pending, totals = self.pendings[0], self.totals if start is None else start
-        assert pending is not None
+        pending, totals = self.pending, self.totals if start is None else start
         found, basic = np.clip(totals, bounds.least, bounds.most), pending.basic
         values = [self.exchange.value(number, found) for number in range(len(self._rows))]
         missing = np.append(self._wrong(found, totals), np.array(answers, dtype=np.int64) - values)
@@ -357,10 +336,9 @@ class QuestionTables:
 
     @cached_property
     def _inverse(self) -> NDArray[np.float64]:
-        """(k + g, k + g) of the coefficients that the first basis' parts have in all sums."""
-        pending = self.pendings[0]
-        assert pending is not None
-        found: NDArray[np.float64] = np.rint(np.linalg.inv(self.marks_of(pending.basic).T.astype(np.float64)))
+        """(k + g, k + g) of the coefficients that the basic parts have in all sums."""
+        square = self.marks_of(self.pending.basic).T.astype(np.float64)
+        found: NDArray[np.float64] = np.rint(np.linalg.inv(square))
         return found
 
     @property

@@ -1,11 +1,10 @@
-"""The roomy table: one table, kept roomy, and bases over its atoms that show how far everybody's value can
+"""The roomy table: one table, kept roomy, and a basis of its atoms that shows how far everybody's value can
 move.
 
 A `RoomyTable` holds an atom-level table that agrees with every answer (each atom's total, spread evenly over
-its records), and *bases*: for every independent sum one basic atom, such that raising any other atom by 1
-takes whole numbers from the basic ones and keeps every sum (`mathematics.md`, 2: integer basis). Bases share
-no basic atom, so what one has no room for another may have. It changes by `apply` and `lose` alone; what
-queries would do to it is worked out beside it, by `cae_sql.inference.tables.question_tables`.
+its records), and an integer *basis*: for every independent sum one basic atom, such that raising any other
+atom by 1 takes whole numbers from the basic ones and keeps every sum (`mathematics.md`, 2). It changes by
+`apply` and `lose` alone; what queries would do to it is worked out beside it, by `question_tables`.
 
 Nothing here comes from the true table.
 """
@@ -72,7 +71,7 @@ class Pending:
 
 @dataclass(eq=False)
 class RoomyTable:
-    """A table and bases over n records in p atoms, for k independent sums."""
+    """A table and a basis over n records in p atoms, for k independent sums."""
 
     boxes: Knowledge
     """Atoms, boxes and extremes; no sums."""
@@ -82,23 +81,17 @@ class RoomyTable:
     """(>= p, >= k) coefficient of each atom in each independent sum."""
     sums: list[int] = field(default_factory=list)
     """(k) right-hand sides in units."""
-    bases: list[Basis] = field(default_factory=list)
-    """At least one, as long as it is usable."""
+    basis: Basis = field(default_factory=lambda: Basis(np.zeros(0, np.int64), np.zeros((0, 0), np.int8)))
+    """Of no use where the table is not usable."""
     usable: bool = True
     """False once a sum had no pivot of ±1, or no table was found: it shows nothing, and another one is made
     of all answers (`SystemState`)."""
     version: int = 0
     """Counts changes: what was worked out beside an earlier one is of no use any more."""
-    renewed_at: int = -1
-    """Rank at which the bases were last chosen anew."""
     fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     """(q, 4) kernel moves of four atoms, for worlds; empty as long as nobody looked for them."""
     moves: Moves = NO_MOVES
     """Moves of single records that keep every sum, by which somebody was shown."""
-    grown_from: tuple[RoomyTable, int, int] | None = field(default=None, repr=False)
-    """Where this is another one with spare records: that one, how many, and the greatest value."""
-    renewal: tuple[tuple[int, int], RoomyTable | None] | None = field(default=None, repr=False)
-    """What `centering.renewed` last said, and of what: worked out from the rest, and never what it is."""
     ways: Ways = ALL
     """Which ways of showing somebody are used."""
     _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
@@ -109,7 +102,7 @@ class RoomyTable:
         boxes = Knowledge.nothing(size, top, lumps)
         none = np.zeros((max(boxes.count, 16), 16), dtype=np.int8)
         totals = boxes.sizes * boxes.high // 2
-        return cls(boxes, totals, none, bases=[Basis(np.zeros(0, np.int64), none.copy())], ways=ways)
+        return cls(boxes, totals, none, basis=Basis(np.zeros(0, np.int64), none.copy()), ways=ways)
 
     def grown(self, spares: int, top: int) -> RoomyTable:
         """With so many spare records more, in the middle of the domain, an atom that is in no sum.
@@ -119,24 +112,16 @@ class RoomyTable:
         count = self.count
         self.marks = _with_place(self.marks, count + 1, self.rank)
         self.marks[count] = 0
-        for basis in self.bases:
-            basis.columns = _with_place(basis.columns, count + 1, self.rank)
-            basis.columns[count] = 0
+        self.basis.columns = _with_place(self.basis.columns, count + 1, self.rank)
+        self.basis.columns[count] = 0
         return replace(
             self,
             boxes=self.boxes.grown(spares, top),
             totals=np.append(self.totals, spares * top // 2),
             sums=list(self.sums),
-            bases=[replace(basis) for basis in self.bases],
-            grown_from=(self, spares, top),
-            renewal=None,
+            basis=replace(self.basis),
             _unseen=np.append(self.unseen, True),
         )
-
-    @property
-    def stale(self) -> bool:
-        """Whether choosing all bases anew may help: answers have come since."""
-        return self.usable and self.rank > self.renewed_at
 
     def look_for_fours(self) -> None:
         """Look for moves of four anew, where there are many atoms."""
@@ -145,7 +130,7 @@ class RoomyTable:
 
     def lose(self) -> None:
         """No table was found, or no pivot: nothing is shown until another one is made of all answers."""
-        self.usable, self.bases = False, []
+        self.usable = False
         self.version += 1
 
     @property
@@ -172,37 +157,30 @@ class RoomyTable:
         totals: Ints,
         rows: NDArray[np.int32],
         values: list[int],
-        pendings: list[Pending | None],
+        pending: Pending,
         moves: Moves = NO_MOVES,
     ) -> None:
         """Take in answers: rows (g, p') of new independent sums with their values, in a finer partition.
 
         `parents` (p',) are the atoms that the parts were of, the first p their own; the totals (p',) agree
-        with everything. A basis for which nothing is pending is dropped; moves are of the parts, and keep the
-        new sums too.
+        with everything. Moves are of the parts, and keep the new sums too.
         """
         self.version += 1
         count, width = len(parents), self.rank
         rank, of_parts = width + len(values), parents[len(self.totals) :]
         self.marks = _cut(self.marks, of_parts, count, rank, width)
         self.marks[:count, width:rank] = rows.T
-        kept = []
-        for basis, pending in zip(self.bases, pendings, strict=True):
-            if pending is not None:
-                basis.columns = _cut(basis.columns, of_parts, count, rank, width)
-                kept += [basis] if basis.extended(pending, count) else []
         self.fours = self.fours[kept_by(self.fours, rows.T)]
-        self.boxes, self.totals, self.bases = boxes, totals, kept
-        self.moves, self.grown_from, self.renewal = moves, None, None
+        self.boxes, self.totals, self.moves = boxes, totals, moves
         self.sums += values
         if self._unseen is not None:
             self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)
-        if not kept:
-            further = self.further(np.zeros(count, dtype=np.bool_), totals - boxes.sizes * boxes.low)
-            self.bases = [] if further is None else [further]
-        self.usable = self.usable and bool(self.bases)
+        self.basis.columns = _cut(self.basis.columns, of_parts, count, rank, width)
+        if not self.basis.extended(pending, count):
+            found = self.chosen(np.zeros(count, dtype=np.bool_), totals - boxes.sizes * boxes.low)
+            self.basis, self.usable = found or self.basis, self.usable and found is not None
 
-    def further(
+    def chosen(
         self, taken: NDArray[np.bool_], room: NDArray[np.number], candidates: int = sizes.MOST_CANDIDATES
     ) -> Basis | None:
         """A basis of atoms that are not taken, chosen for room; None where none is found."""

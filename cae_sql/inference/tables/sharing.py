@@ -30,7 +30,7 @@ class Sharing:
         self.question_tables = QuestionTables(roomy_table, [])
         root = inverse_root(gram(self.matrix, weights))
         self.inverse = root.T @ root
-        square = roomy_table.marks[roomy_table.bases[0].basic, : roomy_table.rank].T.astype(np.float64)
+        square = roomy_table.marks[roomy_table.basis.basic, : roomy_table.rank].T.astype(np.float64)
         self.solve = np.rint(np.linalg.inv(square)).astype(np.int64)
 
     def missing(self, totals: Ints) -> Ints:
@@ -43,7 +43,7 @@ class Sharing:
         boxes, roomy_table = self.roomy_table.boxes, self.roomy_table
         chance = np.random.default_rng([seed, 5])
         totals = np.clip(near, bounds.least, bounds.most)
-        own = (boxes.high - boxes.low)[roomy_table.bases[0].basic]
+        own = (boxes.high - boxes.low)[roomy_table.basis.basic]
         # by how much the basic atoms would have to change for what is missing
         best, change = totals, self.solve @ self.missing(totals)
         for _ in range(ROUNDS):
@@ -54,7 +54,7 @@ class Sharing:
             if np.abs(found).max() < np.abs(change).max():
                 best, change = totals, found
         totals = best.copy()
-        totals[roomy_table.bases[0].basic] += change
+        totals[roomy_table.basis.basic] += change
         if self.missing(totals).any():
             return None
         # every sum is right; the basic atoms may be outside of their boxes

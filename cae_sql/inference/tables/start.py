@@ -20,7 +20,6 @@ from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import Floats, gram, inverse_root, sparse_columns
-from cae_sql.inference.tables.centering import SIZE_THAT_COUNTS
 from cae_sql.inference.tables.mixing import UNIFORM, totals_of
 from cae_sql.inference.tables.pool import NOBODY, Pool, settled
 from cae_sql.inference.tables.roomy_table import RoomyTable
@@ -31,6 +30,8 @@ CELLS = 256
 """Values, or stretches of as many, that odds are kept for: of wider boxes a coarse picture will do."""
 STEPS = 40
 """Of Newton's method, at most. What is still off then, has to be made up for."""
+SIZE_THAT_COUNTS = 8
+"""Atoms of more records than this are not preferred for it: entries matter more then."""
 NEAR = 0.3
 """How far expected sums may be off: much less than chance moves them, which is 1 for each sum."""
 STEEPEST = 60.0
@@ -145,10 +146,10 @@ def _roomy(known: Knowledge, sums: Ints) -> tuple[RoomyTable, scipy.sparse.csc_a
     room, fixed = np.minimum(boxes.sizes, SIZE_THAT_COUNTS) * span, span == 0
     # where entries grow too large, by atoms in few sums: little hangs on them
     crowded = 1.0 + np.count_nonzero(marks, axis=1)
-    basis = roomy_table.further(fixed, room) or roomy_table.further(fixed, room / crowded)
+    basis = roomy_table.chosen(fixed, room) or roomy_table.chosen(fixed, room / crowded)
     if basis is None:
         return None
-    roomy_table.bases = [basis]
+    roomy_table.basis = basis
     totals = _totals(Sharing(roomy_table, boxes.sizes * plain.variances), roomy_table.totals, 0)
     if totals is None:
         return None

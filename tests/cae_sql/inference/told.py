@@ -118,8 +118,7 @@ def advance(roomy_table: RoomyTable, query: Query, value: int) -> None:
     if totals is None:
         roomy_table.lose()
         return
-    pendings, moves = tables.pendings, tables.moves
-    roomy_table.apply(boxes, tables.parents, totals, tables.rows, answers, pendings, moves)
+    roomy_table.apply(boxes, tables.parents, totals, tables.rows, answers, tables.pending, tables.moves)
 
 
 def answer(query: Query, table: Ints) -> int:

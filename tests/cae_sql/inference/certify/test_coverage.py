@@ -264,15 +264,3 @@ def test_judging_the_same_answers_again_and_again_says_the_same_and_keeps_no_mor
         )
         assert again == first
         assert len(pickle.dumps(question.evidence.past)) == size
-
-
-def test_where_bases_chosen_anew_are_of_no_use_the_others_stay() -> None:
-    system = AnsweredSystem(10, 0, 2, 1)
-    system.add_sum([1, 4, 5, 6, 8, 9], 7)
-    system.add_sum([1, 3, 5, 6, 7], 8)
-    system.add_sum([0, 1, 3, 4, 5, 6], 7)
-    some = np.array([0, 1, 6, 7, 8, 9])
-    question = system.question([system.query("min", some), system.query("sum", some)])
-    assert not question.judge_together([(0, 6), (0, 8), (0, 7)], Standard(1), Allowance())
-    assert question.evidence.tables.roomy_table is question.roomy_table
-    assert question.question_tables.usable

@@ -77,9 +77,8 @@ def state(system: AnsweredSystem) -> str:
     count, rank = table.count, table.rank
     arrays = [pool.values, table.totals, table.marks[:count, :rank], *table.moves, table.fours]
     arrays += [table.boxes.low, table.boxes.high, table.boxes.atoms.labels]
-    for basis in table.bases:
-        arrays += [basis.basic, basis.columns[:count, :rank]]
-    digest = blake2b(repr([table.sums, table.usable, table.renewed_at, table.version, pool.moved]).encode())
+    arrays += [table.basis.basic, table.basis.columns[:count, :rank]]
+    digest = blake2b(repr([table.sums, table.usable, table.version, pool.moved]).encode())
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()

@@ -4,7 +4,6 @@ itself.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,9 +13,7 @@ from scipy.optimize import LinearConstraint, milp
 
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.extremes import bounds_of, hold
-from cae_sql.inference.facts.query import Query
 from cae_sql.inference.standard import Standard
-from cae_sql.inference.tables.centering import renewed
 from cae_sql.inference.tables.columns import columns_of
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.question_tables import QuestionTables
@@ -48,12 +45,11 @@ def state(roomy_table: RoomyTable) -> list[object]:
         roomy_table.boxes.high,
         roomy_table.boxes.atoms.labels,
     ]
-    arrays += [array for basis in roomy_table.bases for array in (basis.basic, basis.columns)]
+    arrays += [roomy_table.basis.basic, roomy_table.basis.columns]
     return [
         *(array.tobytes() for array in arrays),
         list(roomy_table.sums),
         roomy_table.usable,
-        roomy_table.renewed_at,
     ]
 
 
@@ -72,24 +68,20 @@ def test_pending_columns_are_those_of_a_center_that_has_applied_them() -> None:
         if totals is None:
             continue
         parts = np.arange(question_tables.boxes.count)
-        expected = [
-            (pending.basic, columns_of(pending.form, parts))
-            for pending in question_tables.pendings
-            if pending is not None
-        ]
+        basic, columns = question_tables.pending.basic, columns_of(question_tables.pending.form, parts)
         roomy_table.apply(
             question_tables.boxes,
             question_tables.parents,
             totals,
             question_tables.rows,
             answers,
-            question_tables.pendings,
+            question_tables.pending,
         )
         assert not told.impossible(roomy_table)
-        for basis, (basic, columns) in zip(roomy_table.bases, expected, strict=True):
-            assert (basis.basic == basic).all()
-            assert (basis.columns[: roomy_table.count, : roomy_table.rank] == columns).all()
-            compared += 1
+        basis = roomy_table.basis
+        assert (basis.basic == basic).all()
+        assert (basis.columns[: roomy_table.count, : roomy_table.rank] == columns).all()
+        compared += 1
     assert compared > 30
 
 
@@ -106,25 +98,6 @@ def test_nothing_changes_in_a_center_by_looking_and_judging(insiders: int) -> No
         question.judge_around_table(values, standard, later)
         question.judge_true(values, standard, later)
         assert state(roomy_table) == before
-
-
-@pytest.mark.slow
-def test_choosing_bases_anew_keeps_every_answer_and_leaves_the_table_as_it_was() -> None:
-    found = 0
-    for told, question_tables in tables_of_questions(3, 25):
-        roomy_table, asked = question_tables.roomy_table, len(question_tables.queries)
-        before = state(roomy_table)
-        other = renewed(roomy_table, told.top, 1)
-        assert state(roomy_table) == before
-        if other is None:
-            continue
-        found += other.bases != roomy_table.bases
-        assert other.sums == roomy_table.sums
-        assert renewed(roomy_table, told.top, 1) is other
-        assert renewed(other, told.top, 1) is None  # no answer has come since
-        known = Told(told.truth, told.top, told.queries[: len(told.queries) - asked])
-        assert not known.impossible(other)
-    assert found > 5
 
 
 def has_table(question_tables: QuestionTables, tables: Tables, answers: Ints) -> bool:
@@ -213,33 +186,3 @@ def test_sums_that_past_answers_settle_have_their_value() -> None:
         told.ask("sum", np.arange(first, last))
     question_tables = QuestionTables(told.roomy_table(), [Told(told.truth, 12).ask("sum", np.arange(12))])
     assert question_tables.settled == [66]
-
-
-@pytest.mark.slow
-def test_no_question_is_lost_because_another_basis_has_the_part_that_would_pay() -> None:
-    """Once one in fifteen such questions could not even be looked at: then the other basis goes."""
-    looked = spared = 0
-    for seed in range(60):
-        rng = np.random.default_rng([5, seed])
-        told = told_at_random(rng, int(rng.integers(20, 60)), 24, int(rng.integers(3, 7)))
-        roomy_table = told.roomy_table(len(told.queries))
-        roomy_table = renewed(roomy_table, roomy_table.boxes.widest, 0) or roomy_table
-        if not roomy_table.usable or len(roomy_table.bases) < 2:
-            continue
-        labels = roomy_table.boxes.atoms.labels
-        for _ in range(8):
-            members = (rng.random(roomy_table.count) < 0.5)[labels]
-            cut = np.flatnonzero(labels == rng.choice(labels))
-            members[cut] = rng.random(len(cut)) < 0.5
-            query = Query(kind="sum", members=np.flatnonzero(members))
-            alone = QuestionTables(replace(roomy_table, bases=roomy_table.bases[:1]), [query])
-            found = QuestionTables(roomy_table, [query])
-            assert found.usable == alone.usable
-            if not found.usable:
-                continue
-            looked += 1
-            bases = [each.basic for each in found.pendings if each is not None]
-            spared += len(bases) < len(roomy_table.bases)
-            assert len(np.unique(np.concatenate(bases))) == sum(len(each) for each in bases)
-    assert looked > 200
-    assert spared > 20
