@@ -143,6 +143,8 @@ class Program:
             highs.setOptionValue("simplex_iteration_limit", iterations)
         else:
             highs.setOptionValue("mip_max_improving_sols", 1 if first else 2**31 - 1)
+            # its first solution is the same one whatever the costs
+            highs.setOptionValue("mip_heuristic_run_feasibility_jump", not first)
         highs.run()
         allowance.spend((AT_LEAST + max(highs.getInfo().simplex_iteration_count, 0)) * self._size)
         return self._outcome()

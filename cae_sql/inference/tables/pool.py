@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import InconsistentAnswers, OutOfTime
-from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.allowance import REPORT, UNLIMITED, Allowance
 from cae_sql.inference.facts.extremes import Pins, bounds_of, choose_witnesses, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
@@ -152,17 +152,30 @@ class Pool:
         return self.moved_to(values, found, boxes, table)
 
     def refound(self, known: Knowledge, sums: Ints, allowance: Allowance = UNLIMITED) -> Pool:
-        """Worlds of few records that agree with all answers and their sums (k,), by an integer program.
+        """Worlds of few records that agree with all answers and their sums (k,), by integer programs.
+
+        Each is in a corner of its own: walks hardly lead away from one world of 0s and 1s under many sums,
+        and then all hypothetical answers would be the same one.
 
         Raises:
             InconsistentAnswers: there is none.
             OutOfTime: neither found nor excluded.
         """
-        totals = any_world(known, sums, allowance, self.seed)
-        if totals is None:
+        values, found = self.values.astype(np.int64), np.zeros(len(self.values), dtype=np.bool_)
+        table = any_world(known, sums, allowance, self.seed)
+        if table is None:
             raise InconsistentAnswers("no table agrees with all answers")
-        values = self.values.astype(np.int64)
-        return self.moved_to(values, np.zeros(len(values), dtype=np.bool_), known, totals).of_few(known)
+        totals: Ints | None = table
+        for place in range(len(values)):
+            seed = self._chance(place)
+            try:
+                totals = any_world(known, sums, Allowance(REPORT), seed) if place else table
+            except OutOfTime:
+                break
+            pins = None if totals is None else choose_witnesses(known, totals, seed=seed)
+            if totals is not None and pins is not None:
+                found[place] = settled(values[place], known, totals, pins, seed)
+        return self.moved_to(values, found, known, table).of_few(known)
 
     def moved_to(
         self, values: NDArray[np.signedinteger], found: NDArray[np.bool_], boxes: Knowledge, table: Ints
@@ -225,10 +238,8 @@ class Pool:
         """Kernel vectors of the sums, how many are tried of each list, and how many in a copied world."""
         if self.knowledge is not None:
             tableau = self.knowledge.tableau
-            moves = of_tableau(tableau)
-            if len(tableau.stuck):
-                # atoms in rows without a ±1 have no moves there
-                moves = both(moves, sparse(reduced_basis(tableau)))
+            # the tableau's own are long, and seldom fit into narrow boxes
+            moves = both(of_tableau(tableau), sparse(reduced_basis(tableau)))
             steps = min(STEPS, ENOUGH * self.values.shape[1])
             return [(moves, steps, OFTEN * steps)]
         found = list[tuple[Moves, int, int]]()

@@ -88,6 +88,24 @@ def test_another_one_is_looked_for_once_for_each_number_of_answers(monkeypatch: 
     assert len(looked) == 2
 
 
+def test_worlds_that_an_integer_program_finds_differ_and_agree_with_every_answer() -> None:
+    """Copies of one world gave every hypothetical question the same answer: no other one was judged."""
+    rng = np.random.default_rng(3)
+    truth, system = rng.integers(0, 2, 73), AnsweredSystem(73, 0, 1, 1)
+    sets = [np.flatnonzero(rng.random(73) < 0.5) for _ in range(11)]
+    for number, members in enumerate(sets):
+        if number == 9:
+            system.pool()
+            system.roomy_table.lose()
+        system.accept([system.query("sum", members).answered(int(truth[members].sum()))])
+    worlds = system.pool().values
+    assert not system.roomy_table.usable
+    assert all((worlds[:, members].sum(axis=1) == truth[members].sum()).all() for members in sets)
+    assert len(np.unique(worlds, axis=0)) == len(worlds)
+    question = system.question([system.query("sum", np.arange(0, 73, 2))])
+    assert len(question.hypothetical(len(worlds))) > 3
+
+
 @pytest.mark.slow
 def test_after_ends_of_yes_and_no_other_people_are_still_told(tmp_path: Path) -> None:
     path = tmp_path / "t.duckdb"
