@@ -15,8 +15,8 @@ from cae_sql.candidates import grid_candidates, spans
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import Baseline
-from cae_sql.inference.posterior.figures import LikelyRisks, ModelRisks, model_risks, risks_of_classes
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.marginals import LikelyRisks, ModelRisks, model_risks, risks_of_classes
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from cae_sql import AnsweredSystem, Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.lumps import in_lumps
 from cae_sql.inference.facts.query import Kind, Query
-from cae_sql.inference.posterior.figures import model_risks, risks_of_classes
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelKnowledge, ModelStandard
+from cae_sql.inference.posterior.marginals import model_risks, risks_of_classes
 from cae_sql.inference.standard import Standard
 from cae_sql.risk import Limit
 from tests.quick import rounds

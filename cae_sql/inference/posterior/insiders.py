@@ -346,7 +346,9 @@ def counted_with_insider(likely: Likely, measure: Measure) -> InsidersCounted:
         room = int((known.sizes[atoms] * (known.high - known.low + 1)[atoms]).sum())
         if room > MOST_ROOM and not likely.heaped[atoms].any():
             continue
-        name = likely.name_of(atoms)  # of four hundred groups of yes and no a dozen are unlike each other
+        name = likely.component(
+            atoms
+        ).name  # of 400 groups of 0/1 a dozen are unlike each other
         try:
             risk = alike[name] if name in alike else _of_component(likely, atoms, measure, left)
         except OutOfTime:

@@ -40,11 +40,11 @@ from cae_sql.inference.posterior.baselines import (
     entropies_of_rows,
     held,
 )
-from cae_sql.inference.posterior.components import Counts, counted_exactly
+from cae_sql.inference.posterior.components import Counts
 from cae_sql.inference.posterior.fit import FOUND, Fit, Start
 from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, risks_with_insider
 from cae_sql.inference.posterior.likely import Asked, Likely
-from cae_sql.inference.posterior.marginals import about_everybody, solved_of
+from cae_sql.inference.posterior.marginals import about_everybody, counted_marginals
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -168,11 +168,9 @@ class ModelQuestion:
         system, limit, domain = self._past.system, self._past.standard.limit, self._past.standard.domain
         windows, counts = Windows.of(system.grid, domain), self._past.counts
         pairs = zip(self.queries, values, strict=True)
-        found = solved_of(system, [*system.answers, *(query.answered(value) for query, value in pairs)])
-        windows.check_rows(found.known.count)
-        rows, missing = counted_exactly(found.known, found.sums, windows, counts, allowance)
-        everybody = solved_of(system, about_everybody(found))
-        plain, unknown = counted_exactly(everybody.known, everybody.sums, windows, counts)
+        answers = [*system.answers, *(query.answered(value) for query, value in pairs)]
+        found, rows, missing = counted_marginals(system, answers, windows, counts, allowance)
+        _, plain, unknown = counted_marginals(system, about_everybody(found), windows, counts)
         if missing.any() or unknown.any() or allowance.over:
             return UNKNOWN, False
         rows = rows[found.known.atoms.protected]

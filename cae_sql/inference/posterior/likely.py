@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.posterior.apart import LITTLE, Apart
 from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
-from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, Counts, name_of, of_component
+from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, Component, Counts
 from cae_sql.inference.posterior.fit import FOUND as FOUND
 from cae_sql.inference.posterior.fit import Fit, Start
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
@@ -333,32 +334,13 @@ class Likely:
         Raises:
             OutOfTime: too much to be counted with what may be spent, or no table has that.
         """
-        near, name = self.apart, self.name_of(atoms, aside)
-        return self.counts.of(
-            name,
-            left,
-            lambda part: of_component(near.known, near.sums, atoms, part, self._odds(atoms), aside),
-        )
+        part = self.component(atoms, aside)
+        return self.counts.of(part.name, left, partial(part.rows, self.tilt))
 
-    def name_of(self, atoms: Ints, aside: Aside | None = None) -> bytes:
-        """One name for components that are counted alike."""
+    def component(self, atoms: Ints, aside: Aside | None = None) -> Component:
+        """What counting some atoms, besides who is put aside, needs."""
         near = self.apart
-        return name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
-
-    def _odds(self, atoms: Ints) -> list[Floats] | None:
-        """By atom, how likely each unit of its box is before the sums that are left; None where
-        all are alike."""
-        logs, tilts, known = self.tilt.logs, self.apart.tilts[atoms], self.known
-        if logs is None and not tilts.any():
-            return None
-        found = []
-        for atom, tilt in zip(atoms.tolist(), tilts.tolist(), strict=True):
-            units = np.arange(known.low[atom], known.high[atom] + 1)
-            each = tilt * units
-            if logs is not None:
-                each = each + logs[units // self.tilt.windows.width]
-            found.append(np.exp(each - each.max()))
-        return found
+        return Component.of(near.known, near.sums, atoms, near.tilts, aside)
 
     @cached_property
     def _tied(self) -> Ints:

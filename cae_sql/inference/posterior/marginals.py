@@ -1,12 +1,11 @@
-"""Marginals under the model `exact`: all tables on the grid that agree with every answer are equally likely.
+"""Marginals under the model `exact`, and reports: how much answers tell of classes of records.
 
-Components are counted (`components`). What cannot be counted is estimated from random tables that agree with
-the answers, and says so. Every value of the grid is taken for equally likely before any answer, whatever
-prior the system draws its tables from. What is excluded is for `AnsweredSystem.bounds` and `certified`.
-
-The baseline of risk is what `exact` makes of that part of the answers which is about the whole table
-(`about_everybody`). It depends on what is known and not on how it was asked: a total that follows from the
-totals of two halves is part of it, so that asking for it, which teaches nothing, changes no risk.
+- `exact`: all tables on the grid that agree with every answer are equally likely, whatever prior the system
+  draws its tables from. Components are counted (`components`), or estimated from random tables; which is said.
+- Risk = 1 − A / A_baseline. Under `exact` the baseline is what follows from the answers about the whole table
+  alone (`about_everybody`), however these were asked: asking for what follows changes no risk. Of posteriors
+  it is that of `baselines`. 0: nothing learned beyond it; 1: the value is known, or the baseline leaves
+  nothing open; below 0: more uncertain than the baseline.
 
 Source: `mathematics.md`, 3; paper 003, Section 3.3 (`exact`).
 """
@@ -16,20 +15,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import multiples
 from cae_sql.inference.intervals.bounds import Solved, solved
-from cae_sql.inference.posterior.components import counted_exactly
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.baselines import against, areas_of_rows, entropies_of_rows, posterior_risks
+from cae_sql.inference.posterior.components import Counts, counted_exactly
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Windows
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.measure.distribution import is_number
+from cae_sql.risk import Epsilon
+
+if TYPE_CHECKING:
+    from cae_sql.inference.posterior.judging import LikelyKnowledge
 
 ESTIMATE = 200
 """Random tables that an estimate rests on."""
@@ -45,7 +52,7 @@ class Marginals:
     """(w,) at which each window begins: the domain's values."""
     probabilities: Floats
     """(p, w) of one record of each atom, rows of sum 1."""
-    estimated: NDArray[np.bool_]
+    estimated: Flags
     """(p,) whether a row is an estimate from random tables, and not counted."""
 
     def of(self, record: int) -> Floats:
@@ -86,17 +93,32 @@ def marginals(
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
     windows, given = Windows.of(system.grid, domain), list(system.answers if answers is None else answers)
-    found = solved_of(system, given)
-    known = found.known
-    windows.check_rows(known.count)
-    rows, estimated = counted_exactly(known, found.sums, windows)
+    found, rows, estimated = counted_marginals(system, given, windows)
     if estimated.any():
-        rows[estimated] = _estimate(system, given, known, windows)[estimated]
-    return Marginals(known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
+        rows[estimated] = _estimate(system, given, found.known, windows)[estimated]
+    return Marginals(found.known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
+
+
+def counted_marginals(
+    system: AnsweredSystem,
+    answers: Sequence[Answer],
+    windows: Windows,
+    counts: Counts | None = None,
+    allowance: Allowance = UNLIMITED,
+) -> tuple[Solved, Floats, Flags]:
+    """What some answers settle, (p, w) their marginals, and (p,) where these could not be counted.
+
+    Raises:
+        InvalidInput, InconsistentAnswers: as `marginals`.
+        OutOfTime: more than may be spent.
+    """
+    found = solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
+    windows.check_rows(found.known.count)
+    return found, *counted_exactly(found.known, found.sums, windows, counts, allowance)
 
 
 def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: Windows) -> Floats:
-    """How often each value occurs among an atom's records in random tables that agree with the answers."""
+    """(p, w) how often each value occurs among an atom's records in random tables that agree."""
     grid = system.grid
     # without the system's prior, which is no part of `exact`
     plain = AnsweredSystem(
@@ -110,15 +132,6 @@ def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, w
     # of atoms of lumps alone no table shows a single value: nobody asks for them
     found: Floats = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
     return found
-
-
-def solved_of(system: AnsweredSystem, answers: Sequence[Answer]) -> Solved:
-    """Boxes, extremes and independent sums of some answers, with the sums' right-hand sides.
-
-    Raises:
-        InconsistentAnswers: a sum contradicts others, or boxes are empty.
-    """
-    return solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
 
 
 def about_everybody(found: Solved) -> list[Answer]:
@@ -139,3 +152,135 @@ def about_everybody(found: Solved) -> list[Answer]:
         if value is not None:
             told.append(query.answered(Fraction(value)))
     return told
+
+
+# --- reports by class
+
+
+@dataclass(frozen=True, eq=False)
+class ClassFigures:
+    """Figures of classes, (c,), in ascending order of their labels."""
+
+    label: Ints
+    records: Ints
+    """How many records the class has."""
+    initial_entropy: Floats
+    """H0 of the average over the class, bits."""
+    entropy_at_epsilon: Floats | None
+    """H(ε), bits; None where no ε was asked for."""
+    area: Floats
+    """Bits × units of the column."""
+    risk: Floats
+    """1 − A / A_baseline of that average, the baseline being the least of its records'."""
+    worst_risk: Floats
+    """The greatest risk of a single record of the class, taken by itself."""
+    estimated: Flags
+    """Whether a record of the class has a distribution that cannot be relied upon."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRisks(ClassFigures):
+    """Under `exact`; what is estimated comes from random tables."""
+
+    baseline_area: float
+    """A_baseline, of every record alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyRisks(ClassFigures):
+    """Of posteriors."""
+
+    leverage: Floats
+    """The greatest of a record of the class."""
+
+
+def model_risks(
+    system: AnsweredSystem, labels: ArrayLike, domain: Domain, epsilon: Epsilon | None = None
+) -> ModelRisks:
+    """The figures of classes of records that an intruder cannot tell apart.
+
+    Args:
+        system: On a grid.
+        labels: (n,) class of each record, whole numbers; behind them of each lump, which counts as often as
+            it has records.
+        domain: At whose step the distributions are judged; see `marginals`.
+        epsilon: Approximate compromise range at which H is wanted too.
+
+    Raises:
+        InvalidInput: labels that cannot be used, or as `marginals`.
+        InconsistentAnswers: no table agrees with the answers.
+        OutOfTime: as `marginals`.
+    """
+    if not isinstance(domain, Domain):
+        raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
+    if epsilon is not None and not is_number(epsilon):
+        raise InvalidInput(f"epsilon must be a number of 0 or more, not {epsilon!r:.60}")
+    found, codes = marginals(system, domain), np.asarray(labels)
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.first_spare:
+        count = system.first_spare
+        raise InvalidInput(f"labels must be {count} whole numbers, one for each record or lump")
+    baseline = marginals(system, domain, about_everybody(system.solved))
+    base = areas_of_rows(baseline.probabilities[:1], domain)
+    risk = against(areas_of_rows(found.probabilities, domain), base, domain)
+    classes = _Classes(codes, found.labels, system.people)
+    each = np.repeat(base, len(risk))
+    figures = classes.figures(found.probabilities, each, risk, found.estimated, domain, epsilon)
+    return ModelRisks(**figures, baseline_area=float(base[0]))
+
+
+def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> LikelyRisks:
+    """As `model_risks`, by the posterior; nobody is an insider.
+
+    Raises:
+        InvalidInput: too many groups of records and values to hold.
+    """
+    likely, domain = past.likely, past.standard.domain
+    likely.tilt.windows.check_rows(likely.known.count)
+    found = posterior_risks(likely, domain, past.standard.baseline)
+    classes = _Classes(codes, likely.known.atoms.labels[: past.system.first_spare], past.system.people)
+    figures = classes.figures(likely.rows, found.baseline, found.risk, ~likely.reliable, domain, epsilon)
+    return LikelyRisks(**figures, leverage=classes.greatest(likely.leverage))
+
+
+class _Classes:
+    """Which atoms' records are in which class: c classes, by class and atom of each record and lump, (n,),
+    and how many people it is."""
+
+    def __init__(self, codes: Ints, labels: Ints, people: Ints) -> None:
+        self.label, code = np.unique(codes, return_inverse=True)
+        self.records = np.bincount(code, people, len(self.label)).astype(np.int64)
+        pairs, which = np.unique(np.column_stack([code, labels]), axis=0, return_inverse=True)
+        self._code, self._atom = pairs.T
+        self._weights = np.bincount(which.reshape(-1), people)
+
+    def greatest(self, of_atoms: Floats) -> Floats:
+        """(c,) the greatest number of an atom, (p,), in each class."""
+        found = np.full(len(self.label), -np.inf)
+        np.maximum.at(found, self._code, of_atoms[self._atom])
+        return found
+
+    def figures(
+        self,
+        rows: Floats,
+        base: Floats,
+        risk: Floats,
+        doubtful: Flags,
+        domain: Domain,
+        epsilon: Epsilon | None,
+    ) -> dict[str, Any]:
+        """Of `ClassFigures`, by each atom's distribution (p, w), baseline and risk, (p,)."""
+        mixed = np.zeros((len(self.label), rows.shape[1]))
+        np.add.at(mixed, self._code, self._weights[:, None] * rows[self._atom])
+        mixed /= self.records[:, None]
+        area = areas_of_rows(mixed, domain)
+        at_epsilon = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
+        return {
+            "label": self.label.astype(np.int64),
+            "records": self.records,
+            "initial_entropy": entropies_of_rows(mixed, domain, 0.0),
+            "entropy_at_epsilon": at_epsilon,
+            "area": area,
+            "risk": against(area, -self.greatest(-base), domain),
+            "worst_risk": self.greatest(risk),
+            "estimated": self.greatest(doubtful.astype(np.float64)) > 0,
+        }

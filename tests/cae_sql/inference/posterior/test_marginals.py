@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from cae_sql.domain import Domain
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 from cae_sql.inference.posterior import components
-from cae_sql.inference.posterior.figures import model_risks
-from cae_sql.inference.posterior.marginals import Marginals, about_everybody, marginals
+from cae_sql.inference.posterior.marginals import Marginals, about_everybody, marginals, model_risks
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from cae_sql.releases import record_given_sum
