@@ -157,9 +157,7 @@ def test_certificates_beside_lumps_are_those_of_everybody_one_by_one(kinds: tupl
         both = lumped.system.likelihood(), whole.likelihood()
         who = [lumped.first(cell) for cell in range(len(lumped.sizes))]
         groups = both[0].labels[who], both[1].labels[np.cumsum((0, *lumped.sizes[:-1]))]
-        np.testing.assert_allclose(
-            both[0].probabilities[groups[0]], both[1].probabilities[groups[1]], atol=1e-9
-        )
+        np.testing.assert_allclose(both[0].rows[groups[0]], both[1].rows[groups[1]], atol=1e-9)
         if not lumped.system.judged(Standard(1, insiders=1), Allowance()).safe:
             continue
         assert all(longest(left.values) >= 1 for left in lumped.crowds.excluded())

@@ -1,11 +1,9 @@
-"""Sums that many share and that tell next to nothing of anybody: what hangs together without them.
+"""Clusters beside sums that many share and that tell next to nothing of anybody: counted without these.
 
-One harmless sum, the total of a table, makes one component of everybody. So that small clusters are counted
-all the same, sums are left out of which nobody has more than `LITTLE` of the variance that they explain
-alone, and that so many others are in, outside of a cluster, that these are a bell. What they tell of a
-cluster's records to first order stays: exp(v Σ a λ) over the sums that are left out, λ being theirs in the
-fit of all of them. To second order they tell what their leverage is, and that is little for each record of a
-cluster, or it is not apart.
+The total of a table makes one component of everybody. So that small clusters are counted all the same, sums
+are left out of which nobody has more than `LITTLE` of the variance that they explain alone, and that so many
+others are in, outside of a cluster, that these are a bell. What they tell of a cluster's records to first
+order stays, exp(v Σ a λ), λ being theirs in the fit of all sums; to second order they tell their leverage.
 
 Promise: it hangs on answers, domain and prior alone. Of whom is apart, sums that are left out tell at most
 `LITTLE` of the variance that is left.
@@ -19,14 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.weights import Floats, Ints
-
-Flags = NDArray[np.bool_]
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 
 LITTLE = 0.02
 """Leverage up to which the formula is off by less than its square (`likely.LITTLE`), and up to which a sum,
@@ -52,9 +47,9 @@ class Apart:
     atoms: Flags
     """(p,) whose clusters may be counted by these alone."""
     tilts: Floats
-    """(p,) what the others tell: log odds by unit."""
+    """(p,) log odds by unit that the others tell."""
     rows: Flags
-    """(k,) of the fit's observations, which are left."""
+    """(k,) which of the fit's observations are left."""
 
     @property
     def all(self) -> bool:
@@ -103,10 +98,7 @@ def _shared_by_many(characters: Characters, variances: Floats, factor: Factor, c
     """Observations that many are in and of which each tells little of anybody; none where many are in
     each of the sums, `count`."""
     seen = characters.observed
-    pattern = scipy.sparse.csr_array(
-        (np.ones(seen.rows.nnz), seen.rows.indices, seen.rows.indptr), seen.rows.shape
-    )
-    many = np.flatnonzero(pattern @ seen.sizes >= FEWEST)
+    many = np.flatnonzero((seen.rows != 0) @ seen.sizes >= FEWEST)
     if len(many) == count:
         return many[:0]
     # what of each record's variance one sum explains alone: what is lost where it is left out

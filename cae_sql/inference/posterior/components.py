@@ -111,9 +111,14 @@ def counted_exactly(
         except OutOfTime:
             missing[atoms] = True
             continue
-        for atom, p in zip(atoms.tolist(), found, strict=True):
-            rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
+        rows[atoms] = gathered(known, atoms, found, windows)
     return rows, missing
+
+
+def gathered(known: Knowledge, atoms: Ints, found: Rows, windows: Windows) -> Floats:
+    """(a, w) probabilities over the units of some atoms' boxes, by window."""
+    boxes = zip(known.low[atoms], known.high[atoms] + 1, found, strict=True)
+    return np.stack([windows.gathered(np.arange(low, end), p) for low, end, p in boxes])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """Marginals under the model `exact`, and reports: how much answers tell of classes of records.
 
 - `exact`: all tables on the grid that agree with every answer are equally likely, whatever prior the system
-  draws its tables from. Components are counted (`components`), or estimated from random tables; which is said.
+  draws its tables from. Components are counted (`components`), or estimated from random tables and marked.
 - Risk = 1 − A / A_baseline. Under `exact` the baseline is what follows from the answers about the whole table
   alone (`about_everybody`), however these were asked: asking for what follows changes no risk. Of posteriors
   it is that of `baselines`. 0: nothing learned beyond it; 1: the value is known, or the baseline leaves
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
@@ -247,16 +248,14 @@ class _Classes:
     and how many people it is."""
 
     def __init__(self, codes: Ints, labels: Ints, people: Ints) -> None:
-        self.label, code = np.unique(codes, return_inverse=True)
-        self.records = np.bincount(code, people, len(self.label)).astype(np.int64)
-        pairs, which = np.unique(np.column_stack([code, labels]), axis=0, return_inverse=True)
-        self._code, self._atom = pairs.T
-        self._weights = np.bincount(which.reshape(-1), people)
+        self.label, self._code = np.unique(codes, return_inverse=True)
+        self._labels, self._people = labels, people
+        self.records = np.bincount(self._code, people, len(self.label)).astype(np.int64)
 
     def greatest(self, of_atoms: Floats) -> Floats:
         """(c,) the greatest number of an atom, (p,), in each class."""
         found = np.full(len(self.label), -np.inf)
-        np.maximum.at(found, self._code, of_atoms[self._atom])
+        np.maximum.at(found, self._code, of_atoms[self._labels])
         return found
 
     def figures(
@@ -269,9 +268,9 @@ class _Classes:
         epsilon: Epsilon | None,
     ) -> dict[str, Any]:
         """Of `ClassFigures`, by each atom's distribution (p, w), baseline and risk, (p,)."""
-        mixed = np.zeros((len(self.label), rows.shape[1]))
-        np.add.at(mixed, self._code, self._weights[:, None] * rows[self._atom])
-        mixed /= self.records[:, None]
+        shape = len(self.label), len(rows)
+        shares = csr_array((self._people / self.records[self._code], (self._code, self._labels)), shape)
+        mixed = shares @ rows
         area = areas_of_rows(mixed, domain)
         at_epsilon = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
         return {
