@@ -16,7 +16,7 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import Baseline
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
-from cae_sql.inference.posterior.marginals import LikelyRisks, ModelRisks, model_risks, risks_of_classes
+from cae_sql.inference.posterior.marginals import ModelRisks, model_risks, risks_of_classes
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
@@ -168,9 +168,7 @@ def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline
     )
 
 
-def _frame(
-    party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks | LikelyRisks
-) -> pd.DataFrame:
+def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:
     """Figures of classes, with the ends beyond which all values of their records are excluded."""
     standing, count = party.standing(), len(found.label)
     codes = codes[: party.system.size]

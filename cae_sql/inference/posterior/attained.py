@@ -70,10 +70,9 @@ class Attaining:
         extremes = attained(known) if known.extremes else []
         if not extremes:
             return None
-        place, count = np.full(known.count, -1, dtype=np.int64), observed.people
-        place[observed.atoms] = np.arange(count)
+        count = observed.people
         low, high = observed.low[:count], observed.high[:count]
-        found = [(each.top, place[known.able_atoms[each]]) for each in extremes]
+        found = [(each.top, np.searchsorted(observed.atoms, known.able_atoms[each])) for each in extremes]
         width = tilt.windows.width
         none = np.zeros(count)
         logs = (none, none) if tilt.logs is None else (tilt.logs[low // width], tilt.logs[high // width])

@@ -119,11 +119,7 @@ class Baselines:
     """A_baseline by tilt, for one prior and domain; and what bells under that prior leave."""
 
     def __init__(self, tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> None:
-        """Of a prior and windows, and values up to `top` units.
-
-        Raises:
-            InvalidInput: no such baseline, or too many values with a prior.
-        """
+        """Of a prior and windows, and values up to `top` units; `InvalidInput` without such a baseline."""
         if baseline not in BASELINES:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
         self._tilt, self._domain = tilt, domain
@@ -166,20 +162,15 @@ class Baselines:
         return found
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
-        """(r,) risks that a limit is held against, by those without skewness and with it: the greater.
-
-        Under a prior at most `MARGIN` more than with it: there the one without may be far too great.
-        """
+        """(r,) risks that a limit is held against: the greater of those without skewness and with it, but
+        under a prior, where the former may be far too great, at most `MARGIN` more than the latter."""
         margin = np.inf if self._tilt.logs is None else MARGIN
         found: Floats = np.maximum(skewed, np.minimum(without, skewed + margin))
         return found
 
     def greatest(self, low: Floats, high: Floats) -> Floats:
-        """(r,) a bound of A_baseline for all `tilts` between two, (r,) each.
-
-        Up to what the area can rise between two neighbours of `TILTS` and fall again: it is taken at those
-        that are in between, and at the next one to either side.
-        """
+        """(r,) a bound of A_baseline for all `tilts` between two, (r,) each: the greatest listed in between
+        and next to them, up to what it can rise between two neighbours of `TILTS` and fall again."""
         if not len(low):
             return np.zeros(0)
         first = np.maximum(np.searchsorted(self._listed, low, "right") - 1, 0)
@@ -209,16 +200,9 @@ class Risks:
 def posterior_risks(
     likely: Likely, domain: Domain, baseline: Baseline = "members", epsilon: float | None = None
 ) -> Risks:
-    """The risk of every record's posterior, by atoms.
+    """The risk of every record's posterior, by atoms, and H(ε) where an ε is given.
 
-    Args:
-        likely: What answers make likely, gathered in windows of the domain's step.
-        domain: What was possible before any answer.
-        baseline: See the module.
-        epsilon: Approximate compromise range at which H is wanted too.
-
-    Raises:
-        InvalidInput: no such baseline.
+    By what answers make likely, in windows of the step of the domain; `InvalidInput` without such a baseline.
     """
     mine, baselines = np.flatnonzero(likely.known.protected), held(likely.tilt, likely.top, domain, baseline)
     area, at = np.zeros((2, len(likely.both), likely.known.count))

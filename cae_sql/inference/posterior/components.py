@@ -14,17 +14,16 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
 from cae_sql.inference.posterior.counting import counted
-from cae_sql.inference.posterior.weights import Flags, Floats, Ints, Weighted
+from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
 from cae_sql.inference.posterior.windows import Tilt, Windows
 
 MOST_EXTREMES = 6
@@ -56,11 +55,7 @@ class Counts:
         self._known = dict[bytes, tuple[Rows | None, float, bool]]()
 
     def of(self, name: bytes, allowance: Allowance, count: Callable[[Allowance], Rows]) -> Rows:
-        """What `count` finds of the component of this name; what was counted before is charged too.
-
-        Raises:
-            OutOfTime: it takes more than may be spent, or cannot be counted.
-        """
+        """What `count` finds of the component of this name, or `OutOfTime`; what was kept is charged too."""
         most = min(allowance.steps, WHOLE)
         rows, cost, for_good = self._known.get(name, (None, 0.0, False))
         if not for_good and cost < most:
@@ -79,40 +74,6 @@ class Counts:
         if rows is None or cost >= most:
             raise OutOfTime("more steps than may be spent")
         return rows
-
-
-def counted_exactly(
-    known: Knowledge,
-    sums: Ints,
-    windows: Windows,
-    counts: Counts | None = None,
-    allowance: Allowance = UNLIMITED,
-) -> tuple[Floats, Flags]:
-    """(p, w) the model `exact` as far as it can be counted, and (p,) where it cannot: rows of no meaning.
-
-    By what is known, the right-hand sides of its sums, (k,), and windows in which values are gathered.
-
-    Raises:
-        OutOfTime: more than may be spent.
-    """
-    alike, counts = Tilt(windows), counts or Counts()
-    rows = alike.rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
-    missing = np.zeros(known.count, dtype=np.bool_)
-    tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
-    for extreme in attained(known):
-        tied[extreme.atoms] = True
-    for label in np.unique(known.components[tied]).tolist():
-        if allowance.over:
-            raise OutOfTime("not all components were counted in time")
-        atoms = np.flatnonzero(known.components == label)
-        part = Component.of(known, sums, atoms)
-        try:
-            found = counts.of(part.name, allowance, partial(part.rows, alike))
-        except OutOfTime:
-            missing[atoms] = True
-            continue
-        rows[atoms] = gathered(known, atoms, found, windows)
-    return rows, missing
 
 
 def gathered(known: Knowledge, atoms: Ints, found: Rows, windows: Windows) -> Floats:
@@ -181,11 +142,8 @@ class Component:
         return blake2b(text + self.tilts.tobytes(), digest_size=20).digest()
 
     def rows(self, prior: Tilt, allowance: Allowance) -> Rows:
-        """By atom, probabilities over the units of its box.
-
-        Raises:
-            OutOfTime: too much to be counted, or differences that lose their digits.
-        """
+        """By atom, probabilities over the units of its box; `OutOfTime` where it is too much to be counted,
+        or differences lose their digits."""
         if len(self.extremes) > MOST_EXTREMES or int((self.high - self.low).max()) >= MOST_COUNTED:
             raise OutOfTime("too much to be counted")
         real, slack = np.flatnonzero(self.people), np.flatnonzero((self.spares > 0) & self.matrix.any(axis=0))
@@ -194,7 +152,7 @@ class Component:
         # each total of spare records is as likely as any other: each table of the others counts once
         ends = np.stack([self.spares * self.low, self.spares * self.high + 1], axis=1)[slack]
         totals = [Weighted(np.arange(a, b), np.ones(b - a)) for a, b in ends]
-        logs, signs, parts = list[float](), list[int](), list[tuple[Ints, Rows]]()
+        found, total, most = [np.zeros(width) for width in self.high - self.low + 1], 0.0, -math.inf
         sets = (itertools.combinations(self.extremes, n) for n in range(len(self.extremes) + 1))
         for missing in itertools.chain(*sets):
             low, high = self._without(missing)
@@ -203,13 +161,17 @@ class Component:
             start, end = (low - self.low)[real], (high - self.low)[real] + 1
             some = [box.part(a, b) for box, a, b in zip(boxes, start, end, strict=True)]
             part = counted(some + totals, sizes, matrix, self.sums, allowance)
-            if part.log_weight > -math.inf:
-                logs.append(part.log_weight)
-                signs.append(-1 if len(missing) % 2 else 1)
-                parts.append((start, part.probabilities))
-        if not logs:
-            raise OutOfTime("no table was counted")
-        return self._mixed(np.array(signs) * np.exp(np.array(logs) - max(logs)), parts, real)
+            most = max(most, part.log_weight)  # of the boxes themselves, which are first
+            share = (-1.0) ** len(missing) * math.exp(part.log_weight - most) if most > -math.inf else 0.0
+            total += share
+            for place, first, p in zip(real, start, part.probabilities, strict=False):
+                found[place][first : first + len(p)] += share * p
+        if total < _CERTAIN:
+            raise OutOfTime("no table, or the extremes are attained too seldom to be counted by differences")
+        for place in np.flatnonzero(self.people == 0):
+            found[place][0] = total  # spare records alone have one value
+        kept = [np.where(each > 1e-12 * total, each, 0.0) for each in found]  # differences leave crumbs
+        return [each / each.sum() for each in kept]
 
     def _boxes(self, real: Ints, prior: Tilt) -> list[Weighted]:
         """What one record of some atoms can be, weighed by prior and tilt."""
@@ -231,20 +193,6 @@ class Component:
             else:
                 low[able] = np.maximum(low[able], value + 1)
         return low, high
-
-    def _mixed(self, shares: Floats, parts: list[tuple[Ints, Rows]], real: Ints) -> Rows:
-        """The distributions of several boxes together, each by its share; spare atoms have one value."""
-        total = float(shares.sum())
-        if total < _CERTAIN:
-            raise OutOfTime("the extremes are attained too seldom to be counted by differences")
-        found = [np.zeros(width) for width in self.high - self.low + 1]
-        for share, (start, probabilities) in zip((shares / total).tolist(), parts, strict=True):
-            for place, first, p in zip(real, start, probabilities, strict=False):
-                found[place][first : first + len(p)] += share * p
-        for place in np.flatnonzero(self.people == 0):
-            found[place][0] = 1.0
-        kept = [np.where(each > 1e-12, each, 0.0) for each in found]  # differences leave crumbs
-        return [each / each.sum() for each in kept]
 
 
 def spares_of(known: Knowledge) -> Ints:

@@ -176,12 +176,19 @@ class LikelyKnowledge(ModelKnowledge):
     standard: LikelyStandard
 
     @cached_property
-    def likely(self) -> Likely:
-        """Of the past answers.
+    def measures(self) -> list[tuple[Measure, float]]:
+        """Of risk, and where there is an ε of −H(ε), each with how bad it may be."""
+        limit, domain = self.standard.limit, self.standard.domain
+        baselines = held(self.likely.tilt, self.likely.top, domain, self.standard.baseline)
+        found = [(Measure(domain, baselines), 1.0 if limit.risk is None else float(limit.risk))]
+        if limit.epsilon is not None:
+            least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
+            found.append((Measure(domain, baselines, float(limit.epsilon)), -least))
+        return found
 
-        Raises:
-            InvalidInput: a domain that does not fit the grid.
-        """
+    @cached_property
+    def likely(self) -> Likely:
+        """Of the past answers; `InvalidInput` where a domain does not fit the grid."""
         system, found = self.system, self.system.solved
         tilt = Tilt(Windows.of(system.grid, self.standard.domain), system.prior)
         known, top = found.known.refined(system.observed).observing(system.observed), int(system.grid.top)
@@ -212,7 +219,7 @@ class LikelyQuestion(ModelQuestion):
         return self._judge(likely, allowance), not likely.heaped.any()
 
     def _judge(self, likely: Likely, allowance: Allowance) -> ModelJudgement:
-        domain, limit = self._past.standard.domain, self._past.standard.limit
+        limit, measures = self._past.standard.limit, self._past.measures
         likely.tilt.windows.check_rows(likely.known.count)
         if not likely.fit.off <= FOUND:
             return UNKNOWN
@@ -220,12 +227,6 @@ class LikelyQuestion(ModelQuestion):
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
-        baselines = held(likely.tilt, likely.top, domain, self._past.standard.baseline)
-        # each with how bad it may be
-        measures = [(Measure(domain, baselines), 1.0 if limit.risk is None else float(limit.risk))]
-        if limit.epsilon is not None:
-            least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
-            measures.append((Measure(domain, baselines, float(limit.epsilon)), -least))
         worst = np.array([self._alone(likely, mine, *each) for each in measures])
         if self._insiders and _keeps(limit, worst):
             some = mine[likely.heaped[mine]]  # what insiders make of these is counted, or not known
@@ -277,11 +278,7 @@ def _keeps(limit: Limit, worst: Floats) -> bool:
 
 
 def ends_of(fit: Fit) -> Floats:
-    """(a, 2) between which the value of one record of each column of somebody lies, in units, by single sums.
-
-    Raises:
-        InconsistentAnswers: a sum is out of reach.
-    """
+    """(a, 2) least and greatest value of a record of each column of somebody, in units, by single sums."""
     seen = fit.sums_alone.observed
     starts, columns, entries = (
         each.astype(np.int64) for each in (seen.rows.indptr, seen.rows.indices, seen.rows.data)

@@ -58,10 +58,8 @@ FOR_EACH = 1_000
 
 @dataclass(eq=False)
 class Likely:
-    """What some answers make likely, worked out as it is asked for. Shapes: p atoms, w windows.
-
-    Of atoms that are nobody's figures mean nothing.
-    """
+    """What some answers make likely, worked out as it is asked for. Shapes: p atoms, w windows; of atoms that
+    are nobody's figures mean nothing."""
 
     known: Knowledge
     """Boxes, extremes, and the matrix of the independent sums."""
@@ -184,9 +182,9 @@ class Likely:
         """(p,) log2 of about how many tables each component has at least; ∞ where no sum is about it.
 
         By the saddle point: Σ H(p⁰) − ½ log det(1 + 2π H), over a component's records, slacks and sums, where
-        a determinant is at most the product of its diagonal (Hadamard); the 1 is there because a whole number
-        without variance is one number. With a prior it is how many tables that are alike it amounts to. Of
-        clusters that are `apart` it is of their own sums alone.
+        a determinant is at most the product of its diagonal (Hadamard); the 1 stands for a whole number
+        without variance. With a prior it is how many tables alike it amounts to. Of clusters that are `apart`
+        it is of their own sums alone.
         """
         fit, seen = self.fit, self.fit.observed
         entropies = fit.logs - fit.theta * fit.means
@@ -288,11 +286,8 @@ class Likely:
     def counted_units(
         self, atoms: Ints, aside: Aside | None = None, left: Allowance = UNLIMITED
     ) -> list[Floats]:
-        """By atom of a component, probabilities over the units of its box, besides who is put aside.
-
-        Raises:
-            OutOfTime: too much to be counted with what may be spent, or no table has that.
-        """
+        """By atom of a component, probabilities over the units of its box, besides who is put aside;
+        `OutOfTime` where it is too much to be counted, or no table has that."""
         part = self.component(atoms, aside)
         return self.counts.of(part.name, left, partial(part.rows, self.tilt))
 
@@ -391,10 +386,8 @@ class Asked:
 
     @cached_property
     def known(self) -> Knowledge:
-        """The parts that past answers and these queries make, before anything of the answers is known.
-
-        With all rows of sums, past and new: a new one may follow from others.
-        """
+        """The parts that past answers and these queries make, before anything of the answers is known, with
+        all rows of sums, past and new: a new one may follow from others."""
         past, size = self._past.known, len(self._past.known.atoms.labels)
         spares = with_spares(size, self.queries) - size
         fine = (past.grown(spares, self._past.top) if spares else past).refined(self.queries)

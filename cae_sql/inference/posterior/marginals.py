@@ -15,23 +15,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from cae_sql.domain import Domain
-from cae_sql.errors import InvalidInput
+from cae_sql.errors import InvalidInput, OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import multiples
 from cae_sql.inference.intervals.bounds import Solved, solved
 from cae_sql.inference.posterior.baselines import against, areas_of_rows, entropies_of_rows, posterior_risks
-from cae_sql.inference.posterior.components import Counts, counted_exactly
+from cae_sql.inference.posterior.components import Component, Counts, attained, gathered
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Windows
+from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.distribution import is_number
 from cae_sql.risk import Epsilon
@@ -107,15 +108,27 @@ def counted_marginals(
     counts: Counts | None = None,
     allowance: Allowance = UNLIMITED,
 ) -> tuple[Solved, Floats, Flags]:
-    """What some answers settle, (p, w) their marginals, and (p,) where these could not be counted.
-
-    Raises:
-        InvalidInput, InconsistentAnswers: as `marginals`.
-        OutOfTime: more than may be spent.
-    """
+    """What some answers settle, (p, w) their marginals, and (p,) where these could not be counted;
+    `OutOfTime` where not all components were tried, and errors of `marginals`."""
     found = solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
-    windows.check_rows(found.known.count)
-    return found, *counted_exactly(found.known, found.sums, windows, counts, allowance)
+    known, alike, counts = found.known, Tilt(windows), counts or Counts()
+    windows.check_rows(known.count)
+    rows = alike.rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
+    missing, tied = np.zeros(known.count, dtype=np.bool_), np.array(known.matrix.any(axis=0), dtype=np.bool_)
+    for extreme in attained(known):
+        tied[extreme.atoms] = True
+    for label in np.unique(known.components[tied]).tolist():
+        if allowance.over:
+            raise OutOfTime("not all components were counted in time")
+        atoms = np.flatnonzero(known.components == label)
+        part = Component.of(known, found.sums, atoms)
+        try:
+            units = counts.of(part.name, allowance, partial(part.rows, alike))
+        except OutOfTime:
+            missing[atoms] = True
+        else:
+            rows[atoms] = gathered(known, atoms, units, windows)
+    return found, rows, missing
 
 
 def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: Windows) -> Floats:
@@ -136,10 +149,8 @@ def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, w
 
 
 def about_everybody(found: Solved) -> list[Answer]:
-    """The sum, maximum and minimum over all records, lumps included, those that answers tell or imply.
-
-    With rows that have no ±1 the total may follow from the sums and still count as not known, the safe side.
-    """
+    """The sum, maximum and minimum over all records, lumps included, those that answers tell or imply; of
+    rows that have no ±1 the total may count as not known, the safe side."""
     known, told = found.known, list[Answer]()
     everybody = np.arange(known.atoms.real)
     if len(known.matrix):
@@ -159,7 +170,7 @@ def about_everybody(found: Solved) -> list[Answer]:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassFigures:
+class ModelRisks:
     """Figures of classes, (c,), in ascending order of their labels."""
 
     label: Ints
@@ -171,28 +182,16 @@ class ClassFigures:
     """H(ε), bits; None where no ε was asked for."""
     area: Floats
     """Bits × units of the column."""
+    baseline_area: Floats
+    """The least A_baseline of its records; under `exact` that of everybody."""
     risk: Floats
-    """1 − A / A_baseline of that average, the baseline being the least of its records'."""
+    """1 − A / A_baseline of the average."""
     worst_risk: Floats
     """The greatest risk of a single record of the class, taken by itself."""
     estimated: Flags
     """Whether a record of the class has a distribution that cannot be relied upon."""
-
-
-@dataclass(frozen=True, eq=False)
-class ModelRisks(ClassFigures):
-    """Under `exact`; what is estimated comes from random tables."""
-
-    baseline_area: float
-    """A_baseline, of every record alike."""
-
-
-@dataclass(frozen=True, eq=False)
-class LikelyRisks(ClassFigures):
-    """Of posteriors."""
-
-    leverage: Floats
-    """The greatest of a record of the class."""
+    leverage: Floats | None
+    """The greatest of a record of the class; None under `exact`."""
 
 
 def model_risks(
@@ -223,63 +222,50 @@ def model_risks(
     baseline = marginals(system, domain, about_everybody(system.solved))
     base = areas_of_rows(baseline.probabilities[:1], domain)
     risk = against(areas_of_rows(found.probabilities, domain), base, domain)
-    classes = _Classes(codes, found.labels, system.people)
-    each = np.repeat(base, len(risk))
-    figures = classes.figures(found.probabilities, each, risk, found.estimated, domain, epsilon)
-    return ModelRisks(**figures, baseline_area=float(base[0]))
+    return _figures(system, codes, found, np.repeat(base, len(risk)), risk, domain, epsilon)
 
 
-def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> LikelyRisks:
-    """As `model_risks`, by the posterior; nobody is an insider.
-
-    Raises:
-        InvalidInput: too many groups of records and values to hold.
-    """
+def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> ModelRisks:
+    """As `model_risks`, by the posterior; nobody is an insider."""
     likely, domain = past.likely, past.standard.domain
     likely.tilt.windows.check_rows(likely.known.count)
-    found = posterior_risks(likely, domain, past.standard.baseline)
-    classes = _Classes(codes, likely.known.atoms.labels[: past.system.first_spare], past.system.people)
-    figures = classes.figures(likely.rows, found.baseline, found.risk, ~likely.reliable, domain, epsilon)
-    return LikelyRisks(**figures, leverage=classes.greatest(likely.leverage))
+    found, system = posterior_risks(likely, domain, past.standard.baseline), past.system
+    labels = likely.known.atoms.labels[: system.first_spare]
+    rows = Marginals(labels, likely.tilt.windows.values, likely.rows, ~likely.reliable)
+    return _figures(system, codes, rows, found.baseline, found.risk, domain, epsilon, likely.leverage)
 
 
-class _Classes:
-    """Which atoms' records are in which class: c classes, by class and atom of each record and lump, (n,),
-    and how many people it is."""
+def _figures(
+    system: AnsweredSystem,
+    codes: Ints,
+    found: Marginals,
+    base: Floats,
+    risk: Floats,
+    domain: Domain,
+    epsilon: Epsilon | None,
+    leverage: Floats | None = None,
+) -> ModelRisks:
+    """By class of each record and lump, and each atom's distribution, A_baseline, risk and leverage, (p,)."""
+    label, code = np.unique(codes, return_inverse=True)
+    records = np.bincount(code, system.people, len(label)).astype(np.int64)
+    shares = csr_array((system.people / records[code], (code, found.labels)), (len(label), len(risk)))
+    mixed = shares @ found.probabilities
 
-    def __init__(self, codes: Ints, labels: Ints, people: Ints) -> None:
-        self.label, self._code = np.unique(codes, return_inverse=True)
-        self._labels, self._people = labels, people
-        self.records = np.bincount(self._code, people, len(self.label)).astype(np.int64)
+    def greatest(of_atoms: Floats) -> Floats:
+        most = np.full(len(label), -np.inf)
+        np.maximum.at(most, code, of_atoms[found.labels])
+        return most
 
-    def greatest(self, of_atoms: Floats) -> Floats:
-        """(c,) the greatest number of an atom, (p,), in each class."""
-        found = np.full(len(self.label), -np.inf)
-        np.maximum.at(found, self._code, of_atoms[self._labels])
-        return found
-
-    def figures(
-        self,
-        rows: Floats,
-        base: Floats,
-        risk: Floats,
-        doubtful: Flags,
-        domain: Domain,
-        epsilon: Epsilon | None,
-    ) -> dict[str, Any]:
-        """Of `ClassFigures`, by each atom's distribution (p, w), baseline and risk, (p,)."""
-        shape = len(self.label), len(rows)
-        shares = csr_array((self._people / self.records[self._code], (self._code, self._labels)), shape)
-        mixed = shares @ rows
-        area = areas_of_rows(mixed, domain)
-        at_epsilon = None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon))
-        return {
-            "label": self.label.astype(np.int64),
-            "records": self.records,
-            "initial_entropy": entropies_of_rows(mixed, domain, 0.0),
-            "entropy_at_epsilon": at_epsilon,
-            "area": area,
-            "risk": against(area, -self.greatest(-base), domain),
-            "worst_risk": self.greatest(risk),
-            "estimated": self.greatest(doubtful.astype(np.float64)) > 0,
-        }
+    area, least = areas_of_rows(mixed, domain), -greatest(-base)
+    return ModelRisks(
+        label.astype(np.int64),
+        records,
+        entropies_of_rows(mixed, domain, 0.0),
+        None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon)),
+        area,
+        least,
+        against(area, least, domain),
+        greatest(risk),
+        greatest(found.estimated.astype(np.float64)) > 0,
+        None if leverage is None else greatest(leverage),
+    )

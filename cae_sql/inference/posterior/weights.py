@@ -53,11 +53,8 @@ class Weighted:
         return found
 
     def times(self, other: Weighted) -> Weighted:
-        """The weighted set of sums of one position of each; its greatest weight is 1 in the new scale.
-
-        Raises:
-            OutOfTime: more than `MOST_PAIRS` products.
-        """
+        """The weighted set of sums of one position of each, its greatest weight 1 in the new scale;
+        `OutOfTime` beyond `MOST_PAIRS` products."""
         scale, start = self.scale + other.scale, self.positions[0] + other.positions[0]
         pairs = len(self.positions) * len(other.positions)
         dense = (self.span + 1) * (other.span + 1)
@@ -74,11 +71,7 @@ class Weighted:
         return Weighted(positions[kept], weights[kept] / top, scale + math.log(top))
 
     def power(self, count: int) -> Weighted:
-        """The weighted set of sums of `count` positions, each its own choice; of none the sum is 0.
-
-        Raises:
-            OutOfTime: as `times`.
-        """
+        """The weighted set of sums of `count` positions, each its own choice; of none the sum is 0."""
         found, square = Weighted(np.zeros(1, dtype=np.int64), np.ones(1)), self
         while count:
             if count & 1:
