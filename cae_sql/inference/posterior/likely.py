@@ -30,7 +30,7 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.posterior.apart import LITTLE, Apart
 from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
-from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, Component, Counts, gathered
+from cae_sql.inference.posterior.components import Aside, Component, Counts, gathered
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.noisy import with_observed
@@ -244,10 +244,7 @@ class Likely:
     @cached_property
     def apart(self) -> Apart:
         """Clusters by themselves, without sums that many share and that tell little."""
-        fit = self.fit.sums_alone
-        if self.known.observed or not len(self.sums):
-            return Apart.nothing(self.known, self.sums, fit.observed.matrix.shape[0])
-        return Apart.of(self.known, self.sums, self.characters, fit.variances, fit.factor, fit.point)
+        return Apart.of(self.known, self.sums, self.fit.sums_alone, self.characters)
 
     # --- what is counted
 
@@ -256,8 +253,8 @@ class Likely:
         """(p, w) rows of the components that are counted, and (p,) which those are."""
         known, windows = self.known, self.tilt.windows
         rows, counted = np.zeros((known.count, windows.count)), np.zeros(known.count, dtype=np.bool_)
-        if int(known.high.max()) + 1 > MOST_COUNTED or known.observed:
-            return rows, counted  # what is observed with noise cannot be counted
+        if known.observed:
+            return rows, counted  # with noise
         # p⁰ is exact for records in no answer
         free = np.setdiff1d(np.arange(known.count), self._tied)
         rows[free], counted[free] = self._rows(free, narrowed=False), True
@@ -353,8 +350,7 @@ class Likely:
     def plain(self) -> Flags:
         """(p,) whose row is the formula's, with no extreme mixed in."""
         found: Flags = ~self.counted
-        for _, able in self._doubtful:
-            found[self.fit.observed.atoms[able]] = False
+        found[self._attaining[0]] = False
         return found
 
 
