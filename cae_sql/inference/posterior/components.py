@@ -148,7 +148,7 @@ class Component:
             raise OutOfTime("too much to be counted")
         real, slack = np.flatnonzero(self.people), np.flatnonzero((self.spares > 0) & self.matrix.any(axis=0))
         sizes = np.append(self.people[real], np.ones(len(slack), dtype=np.int64))
-        matrix, boxes = np.hstack([self.matrix[:, real], self.matrix[:, slack]]), self._boxes(real, prior)
+        matrix = np.hstack([self.matrix[:, real], self.matrix[:, slack]])
         # each total of spare records is as likely as any other: each table of the others counts once
         ends = np.stack([self.spares * self.low, self.spares * self.high + 1], axis=1)[slack]
         totals = [Weighted(np.arange(a, b), np.ones(b - a)) for a, b in ends]
@@ -158,13 +158,12 @@ class Component:
             low, high = self._without(missing)
             if (low > high).any():
                 continue
-            start, end = (low - self.low)[real], (high - self.low)[real] + 1
-            some = [box.part(a, b) for box, a, b in zip(boxes, start, end, strict=True)]
-            part = counted(some + totals, sizes, matrix, self.sums, allowance)
+            boxes = self._boxes(real, low, high, prior)
+            part = counted(boxes + totals, sizes, matrix, self.sums, allowance)
             most = max(most, part.log_weight)  # of the boxes themselves, which are first
             share = (-1.0) ** len(missing) * math.exp(part.log_weight - most) if most > -math.inf else 0.0
             total += share
-            for place, first, p in zip(real, start, part.probabilities, strict=False):
+            for place, first, p in zip(real, (low - self.low)[real], part.probabilities, strict=False):
                 found[place][first : first + len(p)] += share * p
         if total < _CERTAIN:
             raise OutOfTime("no table, or the extremes are attained too seldom to be counted by differences")
@@ -173,15 +172,15 @@ class Component:
         kept = [np.where(each > 1e-12 * total, each, 0.0) for each in found]  # differences leave crumbs
         return [each / each.sum() for each in kept]
 
-    def _boxes(self, real: Ints, prior: Tilt) -> list[Weighted]:
-        """What one record of some atoms can be, weighed by prior and tilt."""
+    def _boxes(self, real: Ints, low: Ints, high: Ints, prior: Tilt) -> list[Weighted]:
+        """What one record of some atoms can be between ends (c,), weighed by prior and tilt."""
         found = []
         for place in real.tolist():
-            units = np.arange(self.low[place], self.high[place] + 1)
+            units = np.arange(low[place], high[place] + 1)
             logs = self.tilts[place] * units
             if prior.logs is not None:
                 logs = logs + prior.logs[units // prior.windows.width]
-            found.append(Weighted(units, np.exp(logs - logs.max())))
+            found.append(Weighted(units, np.exp(logs - logs.max()), float(logs.max())))
         return found
 
     def _without(self, missing: Sequence[tuple[bool, int, Ints]]) -> tuple[Ints, Ints]:

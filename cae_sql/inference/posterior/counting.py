@@ -85,9 +85,10 @@ def counted(
         OutOfTime: the sums overlap too much, or cover too many records, to be counted, or cost too much.
         InconsistentAnswers: a sum contradicts others.
     """
-    alike = dict[tuple[object, ...], int]()
-    names = zip(np.ascontiguousarray(matrix.T), values, strict=True)
-    kind = np.array([alike.setdefault((c.tobytes(), *v.name), len(alike)) for c, v in names], dtype=np.int64)
+    alike, kind = dict[tuple[object, ...], int](), np.zeros(len(values), dtype=np.int64)
+    for atom, (column, each) in enumerate(zip(np.ascontiguousarray(matrix.T), values, strict=True)):
+        name = column.tobytes(), each.positions.tobytes(), each.weights.tobytes(), each.scale
+        kind[atom] = alike.setdefault(name, len(alike))
     first = np.unique(kind, return_index=True)[1]
     values, sizes = [values[atom] for atom in first], np.bincount(kind, sizes).astype(np.int64)
     found, log_weight = [each.weights / each.weights.sum() for each in values], 0.0

@@ -33,18 +33,9 @@ class Weighted:
     scale: float = 0.0
 
     @property
-    def name(self) -> tuple[bytes, bytes, float]:
-        """Equal for equal sets."""
-        return self.positions.tobytes(), self.weights.tobytes(), self.scale
-
-    @property
     def span(self) -> int:
         """Greatest minus least position."""
         return int(self.positions[-1] - self.positions[0])
-
-    def part(self, first: int, last: int) -> Weighted:
-        """The positions from one place to before another."""
-        return Weighted(self.positions[first:last], self.weights[first:last], self.scale)
 
     def at(self, wanted: Ints) -> Floats:
         """(…) the weight of each wanted position; 0 where there is none."""
@@ -61,7 +52,8 @@ class Weighted:
         if min(pairs, dense) > MOST_PAIRS:
             raise OutOfTime(f"{pairs:,} pairs of sums are too many to be added up")
         if dense <= 4 * pairs:
-            weights = np.convolve(self._dense(), other._dense())
+            filled = [np.bincount(each.positions - each.positions[0], each.weights) for each in (self, other)]
+            weights = np.convolve(*filled)
             positions = start + np.arange(len(weights))
         else:
             positions, at = np.unique(np.add.outer(self.positions, other.positions), return_inverse=True)
@@ -79,9 +71,4 @@ class Weighted:
             count >>= 1
             if count:
                 square = square.times(square)
-        return found
-
-    def _dense(self) -> Floats:
-        found = np.zeros(self.span + 1)
-        found[self.positions - self.positions[0]] = self.weights
         return found
