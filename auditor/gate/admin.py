@@ -162,7 +162,7 @@ def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline
     """What posteriors make of the answers, nobody being an insider; leverage beside it."""
     column, domain = party.column, party.column.protect.domain
     past = LikelyKnowledge(party.system, LikelyStandard(column.limits.limit, domain, baseline))
-    found = risks_of_classes(past, codes, column.limits.epsilon)
+    found = risks_of_classes(party.system, past.likely, codes, domain, baseline, column.limits.epsilon)
     return _frame(party, codes, found).assign(
         worst_risk=found.worst_risk, leverage=found.leverage, estimated=found.estimated
     )

@@ -234,7 +234,10 @@ def test_what_answers_would_make_likely_is_judged_as_of_everybody_one_by_one(ins
             assert found.risk == (None if expected.risk is None else pytest.approx(expected.risk, abs=1e-9))
             broken += not found.safe
         classes = lumped.cells // 2, cells // 2
-        figures = [risks_of_classes(each, codes) for each, codes in zip(pairs[0], classes, strict=True)]
+        figures = [
+            risks_of_classes(each.system, each.likely, codes, domain, each.standard.baseline)
+            for each, codes in zip(pairs[0], classes, strict=True)
+        ]
         for name in ("records", "area", "risk", "worst_risk", "leverage"):
             a, b = (getattr(each, name) for each in figures)
             np.testing.assert_allclose(a, b, atol=1e-9)

@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,16 +28,20 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import multiples
 from cae_sql.inference.intervals.bounds import Solved, solved
-from cae_sql.inference.posterior.baselines import against, areas_of_rows, entropies_of_rows, posterior_risks
+from cae_sql.inference.posterior.baselines import (
+    Baseline,
+    against,
+    areas_of_rows,
+    entropies_of_rows,
+    posterior_risks,
+)
 from cae_sql.inference.posterior.components import Component, Counts, attained, gathered
+from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.distribution import is_number
 from cae_sql.risk import Epsilon
-
-if TYPE_CHECKING:
-    from cae_sql.inference.posterior.judging import LikelyKnowledge
 
 ESTIMATE = 200
 """Random tables that an estimate rests on."""
@@ -225,12 +228,17 @@ def model_risks(
     return _figures(system, codes, found, np.repeat(base, len(risk)), risk, domain, epsilon)
 
 
-def risks_of_classes(past: LikelyKnowledge, codes: Ints, epsilon: Epsilon | None = None) -> ModelRisks:
+def risks_of_classes(
+    system: AnsweredSystem,
+    likely: Likely,
+    codes: Ints,
+    domain: Domain,
+    baseline: Baseline,
+    epsilon: Epsilon | None = None,
+) -> ModelRisks:
     """As `model_risks`, by the posterior; nobody is an insider."""
-    likely, domain = past.likely, past.standard.domain
     likely.tilt.windows.check_rows(likely.known.count)
-    found, system = posterior_risks(likely, domain, past.standard.baseline), past.system
-    labels = likely.known.atoms.labels[: system.first_spare]
+    found, labels = posterior_risks(likely, domain, baseline), likely.known.atoms.labels[: system.first_spare]
     rows = Marginals(labels, likely.tilt.windows.values, likely.rows, ~likely.reliable)
     return _figures(system, codes, rows, found.baseline, found.risk, domain, epsilon, likely.leverage)
 
