@@ -52,8 +52,8 @@ class Weighted:
         if min(pairs, dense) > MOST_PAIRS:
             raise OutOfTime(f"{pairs:,} pairs of sums are too many to be added up")
         if dense <= 4 * pairs:
-            filled = [np.bincount(each.positions - each.positions[0], each.weights) for each in (self, other)]
-            weights = np.convolve(*filled)
+            mine, theirs = (np.bincount(w.positions - w.positions[0], w.weights) for w in (self, other))
+            weights = np.convolve(mine, theirs)
             positions = start + np.arange(len(weights))
         else:
             positions, at = np.unique(np.add.outer(self.positions, other.positions), return_inverse=True)
