@@ -17,8 +17,7 @@ from cae_sql.errors import CaeSqlError, InconsistentAnswers, InvalidInput, OutOf
 if TYPE_CHECKING:
     from cae_sql.inference.intervals.bounds import Bounds
     from cae_sql.inference.intervals.certificates import Certificate
-    from cae_sql.inference.posterior.figures import ModelRisks, model_risks
-    from cae_sql.inference.posterior.marginals import Marginals, marginals
+    from cae_sql.inference.posterior.marginals import Marginals, ModelRisks, marginals, model_risks
     from cae_sql.inference.system import AnsweredSystem
     from cae_sql.measure import EntropyCurve, cae_area, cae_curve, cae_entropy
 
@@ -48,12 +47,12 @@ _HOMES = {
     "Certificate": "cae_sql.inference.intervals.certificates",
     "EntropyCurve": "cae_sql.measure",
     "Marginals": "cae_sql.inference.posterior.marginals",
-    "ModelRisks": "cae_sql.inference.posterior.figures",
+    "ModelRisks": "cae_sql.inference.posterior.marginals",
     "cae_area": "cae_sql.measure",
     "cae_curve": "cae_sql.measure",
     "cae_entropy": "cae_sql.measure",
     "marginals": "cae_sql.inference.posterior.marginals",
-    "model_risks": "cae_sql.inference.posterior.figures",
+    "model_risks": "cae_sql.inference.posterior.marginals",
 }
 
 

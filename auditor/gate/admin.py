@@ -15,8 +15,8 @@ from cae_sql.candidates import grid_candidates, spans
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import Baseline
-from cae_sql.inference.posterior.figures import LikelyRisks, ModelRisks, model_risks, risks_of_classes
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
+from cae_sql.inference.posterior.marginals import ModelRisks, model_risks, risks_of_classes
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
@@ -162,15 +162,13 @@ def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline
     """What posteriors make of the answers, nobody being an insider; leverage beside it."""
     column, domain = party.column, party.column.protect.domain
     past = LikelyKnowledge(party.system, LikelyStandard(column.limits.limit, domain, baseline))
-    found = risks_of_classes(past, codes, column.limits.epsilon)
+    found = risks_of_classes(party.system, past.likely, codes, domain, baseline, column.limits.epsilon)
     return _frame(party, codes, found).assign(
         worst_risk=found.worst_risk, leverage=found.leverage, estimated=found.estimated
     )
 
 
-def _frame(
-    party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks | LikelyRisks
-) -> pd.DataFrame:
+def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:
     """Figures of classes, with the ends beyond which all values of their records are excluded."""
     standing, count = party.standing(), len(found.label)
     codes = codes[: party.system.size]

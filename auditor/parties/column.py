@@ -149,11 +149,8 @@ class ColumnKnowledge:
         if standard is not None and (self._model is None or not self._model.current):
             from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelKnowledge
 
-            if isinstance(standard, LikelyStandard):
-                before = self._model if isinstance(self._model, LikelyKnowledge) else None
-                self._model = LikelyKnowledge(self.system, standard, before)
-            else:
-                self._model = ModelKnowledge(self.system, standard)
+            kind = LikelyKnowledge if isinstance(standard, LikelyStandard) else ModelKnowledge
+            self._model = kind(self.system, standard, None if self._model is None else self._model.counts)
         return self._model
 
     def derivable(self, queries: Sequence[Query]) -> bool:

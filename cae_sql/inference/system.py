@@ -53,7 +53,7 @@ from cae_sql.inference.ways import ALL, Ways
 
 if TYPE_CHECKING:
     from cae_sql.inference.posterior.leverage import Carriers
-    from cae_sql.inference.posterior.likely import Likelihood, Likely
+    from cae_sql.inference.posterior.likely import Likely
 
 CERTIFYING = 3 * 10**9
 """Steps for certified runs: about half a minute."""
@@ -539,11 +539,9 @@ class AnsweredSystem:
         rows: NDArray[np.float64] = likely.rows[likely.known.atoms.labels[self._chosen(records)]]
         return likely.tilt.windows.values, rows
 
-    def likelihood(
-        self, domain: Domain | None = None, insider: tuple[int, Number] | None = None
-    ) -> Likelihood:
+    def likelihood(self, domain: Domain | None = None, insider: tuple[int, Number] | None = None) -> Likely:
         """`posterior` and `leverage` by groups of records that no answer tells apart. As `posterior`."""
-        return self._held(domain, insider).all(self.size)
+        return self._held(domain, insider)
 
     def carried_by(
         self, record: int, most: int = 5, share: float = 0.9, likely: Likely | None = None

@@ -185,9 +185,9 @@ def _by_what_is_likely(
     check_room(classes.count, domain)
     found = system.likelihood(domain)
     # whom no sum tells apart has one row; of a class some are in one, some in another
-    shape = classes.count, len(found.probabilities)
+    shape = classes.count, len(found.rows)
     shares = csr_array((1.0 / classes.members[classes.labels], (classes.labels, found.labels)), shape)
-    return Beliefs(classes.values, classes.members, shares @ found.probabilities, domain)
+    return Beliefs(classes.values, classes.members, shares @ found.rows, domain)
 
 
 def shuffled(size: int, query_set_size: int, seed: int | Sequence[int]) -> Ints:

@@ -15,8 +15,8 @@ from cae_sql import AnsweredSystem, Domain
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.lumps import in_lumps
 from cae_sql.inference.facts.query import Kind, Query
-from cae_sql.inference.posterior.figures import model_risks, risks_of_classes
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard, ModelKnowledge, ModelStandard
+from cae_sql.inference.posterior.marginals import model_risks, risks_of_classes
 from cae_sql.inference.standard import Standard
 from cae_sql.risk import Limit
 from tests.quick import rounds
@@ -157,9 +157,7 @@ def test_certificates_beside_lumps_are_those_of_everybody_one_by_one(kinds: tupl
         both = lumped.system.likelihood(), whole.likelihood()
         who = [lumped.first(cell) for cell in range(len(lumped.sizes))]
         groups = both[0].labels[who], both[1].labels[np.cumsum((0, *lumped.sizes[:-1]))]
-        np.testing.assert_allclose(
-            both[0].probabilities[groups[0]], both[1].probabilities[groups[1]], atol=1e-9
-        )
+        np.testing.assert_allclose(both[0].rows[groups[0]], both[1].rows[groups[1]], atol=1e-9)
         if not lumped.system.judged(Standard(1, insiders=1), Allowance()).safe:
             continue
         assert all(longest(left.values) >= 1 for left in lumped.crowds.excluded())
@@ -236,7 +234,10 @@ def test_what_answers_would_make_likely_is_judged_as_of_everybody_one_by_one(ins
             assert found.risk == (None if expected.risk is None else pytest.approx(expected.risk, abs=1e-9))
             broken += not found.safe
         classes = lumped.cells // 2, cells // 2
-        figures = [risks_of_classes(each, codes) for each, codes in zip(pairs[0], classes, strict=True)]
+        figures = [
+            risks_of_classes(each.system, each.likely, codes, domain, each.standard.baseline)
+            for each, codes in zip(pairs[0], classes, strict=True)
+        ]
         for name in ("records", "area", "risk", "worst_risk", "leverage"):
             a, b = (getattr(each, name) for each in figures)
             np.testing.assert_allclose(a, b, atol=1e-9)

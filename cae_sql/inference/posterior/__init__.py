@@ -6,7 +6,7 @@ answers are equally likely (paper 003). And the *posterior*: `exact` where compo
 (of all distributions with the right expected sums the one of greatest entropy) narrowed by leverage, which is
 what many sums that share one person tell together.
 
-    marginals.py        AnsweredSystem to marginals under `exact`, and what answers say of everybody
+    marginals.py        marginals under `exact`, what answers say of everybody, and reports by class
     components.py       exact marginals by component, extremes by inclusion and exclusion; kept
     counting.py         exact marginals under sums: Fourier transforms, and partial sums atom by atom
     weights.py          weighted sets of whole numbers, their sums, and products of sums
@@ -27,5 +27,4 @@ what many sums that share one person tell together.
     tabulated.py        what a bell leaves open, from below, by lookup
     baselines.py        areas, and risk against what is said of people like somebody, or the prior
     judging.py          would everybody keep a limit, if these were the answers? By both models, with insiders
-    figures.py          reports by class, of both
 """

@@ -1,11 +1,9 @@
-"""Sums that many share and that tell next to nothing of anybody: what hangs together without them.
+"""Clusters beside sums that many share and that tell next to nothing of anybody: counted without these.
 
-One harmless sum, the total of a table, makes one component of everybody. So that small clusters are counted
-all the same, sums are left out of which nobody has more than `LITTLE` of the variance that they explain
-alone, and that so many others are in, outside of a cluster, that these are a bell. What they tell of a
-cluster's records to first order stays: exp(v Σ a λ) over the sums that are left out, λ being theirs in the
-fit of all of them. To second order they tell what their leverage is, and that is little for each record of a
-cluster, or it is not apart.
+The total of a table makes one component of everybody. So that small clusters are counted all the same, sums
+are left out of which nobody has more than `LITTLE` of the variance that they explain alone, and that so many
+others are in, outside of a cluster, that these are a bell. What they tell of a cluster's records to first
+order stays, exp(v Σ a λ), λ being theirs in the fit of all sums; to second order they tell their leverage.
 
 Promise: it hangs on answers, domain and prior alone. Of whom is apart, sums that are left out tell at most
 `LITTLE` of the variance that is left.
@@ -18,15 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
-from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.weights import Floats, Ints
-
-Flags = NDArray[np.bool_]
+from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 
 LITTLE = 0.02
 """Leverage up to which the formula is off by less than its square (`likely.LITTLE`), and up to which a sum,
@@ -52,9 +48,9 @@ class Apart:
     atoms: Flags
     """(p,) whose clusters may be counted by these alone."""
     tilts: Floats
-    """(p,) what the others tell: log odds by unit."""
+    """(p,) log odds by unit that the others tell."""
     rows: Flags
-    """(k,) of the fit's observations, which are left."""
+    """(k,) which of the fit's observations are left."""
 
     @property
     def all(self) -> bool:
@@ -62,76 +58,56 @@ class Apart:
         return bool(self.rows.all())
 
     @classmethod
-    def nothing(cls, known: Knowledge, sums: Ints, rows: int) -> Apart:
-        """With nothing left out."""
-        everybody = np.ones(known.count, dtype=np.bool_)
-        return cls(known, sums, everybody, np.zeros(known.count), np.ones(rows, dtype=np.bool_))
-
-    @classmethod
-    def of(
-        cls,
-        known: Knowledge,
-        sums: Ints,
-        characters: Characters,
-        variances: Floats,
-        factor: Factor,
-        point: Floats,
-    ) -> Apart:
-        """Leave out what can be; all but what is known is of the answered sums alone."""
-        seen = characters.observed
-        far = _shared_by_many(characters, variances, factor, len(sums))
-        rows = _rows_of(known, seen.rows, seen.atoms) if len(far) else None
+    def of(cls, known: Knowledge, sums: Ints, fit: Fit, characters: Characters) -> Apart:
+        """Leave out what can be, by the fit of the answered sums alone."""
+        seen, inverse, everybody = fit.observed, fit.factor.inverse, np.ones(known.count, dtype=np.bool_)
+        far = _shared_by_many(fit, len(sums))
+        rows = None if known.observed or not len(far) else _rows_of(known, seen)
         if rows is None:
-            return cls.nothing(known, sums, seen.matrix.shape[0])
-        kept = np.ones(seen.matrix.shape[0], dtype=np.bool_)
-        kept[far] = False
+            return cls(known, sums, everybody, np.zeros(known.count), np.ones(len(seen.sums), dtype=np.bool_))
+        kept = ~np.isin(np.arange(len(seen.sums)), far)
         fewer = replace(known, matrix=known.matrix[kept[rows]])
         labels = fewer.components
-        part = Factor.by(factor.inverse[np.ix_(far, far)]).root @ (seen.matrix.T @ factor.inverse[:, far]).T
-        leverage = variances * np.einsum("ij,ij->j", part, part)
+        part = Factor.by(inverse[np.ix_(far, far)]).root @ (seen.matrix.T @ inverse[:, far]).T
+        leverage = fit.variances * np.einsum("ij,ij->j", part, part)
         told = seen.atoms[leverage[: seen.people] > LITTLE]
         others = np.setdiff1d(np.arange(known.count), seen.atoms)
         bad = [labels[told], labels[others]]
-        bad += [_crowding(characters, variances, row, labels[seen.atoms]) for row in far.tolist()]
+        bad += [_crowding(fit, characters.least, row, labels[seen.atoms]) for row in far.tolist()]
         tilts, top = np.zeros(known.count), float(max(int(known.high.max()), 1))
-        tilts[seen.atoms] = (seen.matrix[far].T @ point[far])[: seen.people]
+        tilts[seen.atoms] = (seen.matrix[far].T @ fit.point[far])[: seen.people]
         tilts = np.rint(tilts * top / EXACT) * EXACT / top
         return cls(fewer, sums[kept[rows]], ~np.isin(labels, np.concatenate(bad)), tilts, kept)
 
 
-def _shared_by_many(characters: Characters, variances: Floats, factor: Factor, count: int) -> Ints:
-    """Observations that many are in and of which each tells little of anybody; none where many are in
-    each of the sums, `count`."""
-    seen = characters.observed
-    pattern = scipy.sparse.csr_array(
-        (np.ones(seen.rows.nnz), seen.rows.indices, seen.rows.indptr), seen.rows.shape
-    )
-    many = np.flatnonzero(pattern @ seen.sizes >= FEWEST)
+def _shared_by_many(fit: Fit, count: int) -> Ints:
+    """Observations that many are in and that each tell little of anybody; none where all `count` sums are."""
+    seen, inverse = fit.observed, fit.factor.inverse
+    many = np.flatnonzero((seen.rows != 0) @ seen.sizes >= FEWEST)
     if len(many) == count:
         return many[:0]
     # what of each record's variance one sum explains alone: what is lost where it is left out
-    told = seen.matrix.T @ factor.inverse[:, many]
-    own = np.diag(factor.inverse)[many]
-    alone = variances[:, None] * told**2 / np.maximum(own, np.finfo(float).tiny)
+    own = np.maximum(np.diag(inverse)[many], np.finfo(float).tiny)
+    alone = fit.variances[:, None] * (seen.matrix.T @ inverse[:, many]) ** 2 / own
     found: Ints = many[(alone <= LITTLE).all(axis=0)]
     return found
 
 
-def _crowding(characters: Characters, variances: Floats, row: int, labels: Ints) -> Ints:
+def _crowding(fit: Fit, least: Floats, row: int, labels: Ints) -> Ints:
     """Clusters, by label of each of somebody's columns, without which a sum is no bell."""
-    seen = characters.observed
+    seen = fit.observed
     columns = seen.rows.indices[seen.rows.indptr[row] : seen.rows.indptr[row + 1]]
     columns = columns[columns < seen.people]
     labels, sizes = labels[columns], seen.sizes[columns]
-    spread, hides = sizes * variances[columns], sizes * np.minimum(characters.least[columns], HIDDEN)
+    spread, hides = sizes * fit.variances[columns], sizes * np.minimum(least[columns], HIDDEN)
     left_spread, left_hides = (each.sum() - np.bincount(labels, each)[labels] for each in (spread, hides))
     found: Ints = np.unique(labels[(left_spread < SPREAD) | (left_hides < HIDDEN)])
     return found
 
 
-def _rows_of(known: Knowledge, rows: scipy.sparse.csr_array, atoms: Ints) -> Ints | None:
+def _rows_of(known: Knowledge, seen: Observations) -> Ints | None:
     """By which observation each sum is said; None where one is by none."""
-    dense = rows[:, : len(atoms)].toarray().astype(np.int64)
+    dense = seen.rows[:, : seen.people].toarray().astype(np.int64)
     of_name = {row.tobytes(): number for number, row in enumerate(dense)}
-    found = [of_name.get(row.tobytes()) for row in known.matrix[:, atoms].astype(np.int64)]
+    found = [of_name.get(row.tobytes()) for row in known.matrix[:, seen.atoms].astype(np.int64)]
     return None if None in found else np.array(found, dtype=np.int64)

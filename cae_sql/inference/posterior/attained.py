@@ -9,14 +9,12 @@ over all sets M of extremes, P_j(M) the probability that j attains one of M. Of 
 `MOST_TOGETHER` extremes that share records are so counted; of more each is taken by itself. An extreme that
 is missed with a chance below `NEVER` even without a few of those who may attain it is left out (`doubtful`).
 
-What is expected of sums is raised too (`given`): of twelve people with 26 values, one of whom has the
-greatest, the sum is expected a third of its standard deviation higher than without, and one person in twenty
-such sums, each beside the maximum of the twelve others, would be believed twenty times as much too high.
-There each extreme is taken to be attained independently of the others, given the record's own value.
+Expected sums are raised too (`given`), each extreme being attained independently of the others: without it
+one person in twenty sums, each beside the maximum of twelve others, would be believed far too high.
 
-Sums vary less then than their members do: if one has the extreme, another need not. With p_i the probability
-of having it, M that nobody does and d_i = p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is
-−c d_i d_j, c = M / (1 − M)², one such term for each extreme that shares nobody with others (`shared`).
+Sums vary less then than their members do. With p_i the probability of having the extreme, M that nobody does
+and d_i = p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is −c d_i d_j, c = M / (1 − M)², one
+such term for each extreme that shares nobody with others (`shared`).
 
 It neglects that who attains an extreme leaves less of a sum to the others.
 
@@ -29,14 +27,13 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.rank import join, roots
 from cae_sql.inference.posterior.components import attained
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.tilt import Moments, log_geometric
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
 MOST_TOGETHER = 6
@@ -73,10 +70,9 @@ class Attaining:
         extremes = attained(known) if known.extremes else []
         if not extremes:
             return None
-        place, count = np.full(known.count, -1, dtype=np.int64), observed.people
-        place[observed.atoms] = np.arange(count)
+        count = observed.people
         low, high = observed.low[:count], observed.high[:count]
-        found = [(each.top, place[known.able_atoms[each]]) for each in extremes]
+        found = [(each.top, np.searchsorted(observed.atoms, known.able_atoms[each])) for each in extremes]
         width = tilt.windows.width
         none = np.zeros(count)
         logs = (none, none) if tilt.logs is None else (tilt.logs[low // width], tilt.logs[high // width])
@@ -85,10 +81,8 @@ class Attaining:
     # --- what is expected
 
     def given(self, theta: Floats, plain: Moments) -> Moments:
-        """Moments of one record of each column, (q,), given that all extremes are attained.
-
-        By tilts and moments inside of the boxes, whoever attains what; log − θ m stays what it was.
-        """
+        """Moments of one record of each column, (q,), given that all extremes are attained, by tilts and
+        moments inside of the boxes; log − θ m stays what it was."""
         count, (low, high) = len(self.low), (self.low, self.high)
         theta, means = theta[:count], plain.means[:count]
         second, chances = means**2 + plain.variances[:count], self.chances(theta, plain)
@@ -120,18 +114,16 @@ class Attaining:
         return found[found.any(axis=1)]
 
     def chances(self, theta: Floats, plain: Moments, turned: Floats | float = 0.0) -> Floats:
-        """(2, a) how likely one record of each column has its least, its greatest value, in its box alone.
-
-        `turned`, (2, a), is added to the logarithms: what a bell makes of the ends.
-        """
+        """(2, a) how likely one record of each column has its least, its greatest value, in its box alone;
+        `turned`, (2, a), is what a bell adds to the logarithms."""
         ends = np.stack([self.low, self.high])
         logs = np.stack(self.logs) + theta * ends - plain.logs[: len(self.low)] + turned
         found: Floats = np.exp(np.minimum(logs, 0.0))
         return found
 
     def _weights(self, at_low: Floats, at_high: Floats) -> tuple[Floats, Floats, Floats]:
-        """(a,) how likely the others attain what a record does not, beside how likely anybody does: where it
-        has a value inside, its least, its greatest one."""
+        """(a,) how likely others attain what a record inside, at its least, at its greatest value does not,
+        each beside how likely anybody does."""
         inside, low, high = np.ones((3, len(at_low)))
         for top, some in self.extremes:
             none = np.log1p(-np.minimum((at_high if top else at_low)[some], CERTAIN))
@@ -147,11 +139,8 @@ class Attaining:
     # --- rows
 
     def doubtful(self, chances: Floats) -> list[Extreme]:
-        """Extremes that might not be attained, by lower bounds of `chances`.
-
-        Given a record's value, and that the other extremes are attained by as many others at most, those who
-        are left attain one with no less than their own chances.
-        """
+        """Extremes that might not be attained, by lower bounds of `chances`: given a record's value, and that
+        as many others attain the other extremes, the rest attain one with their own chances."""
         found = []
         for top, some in self.extremes:
             chance = chances[int(top), some]
@@ -163,21 +152,21 @@ class Attaining:
     def mixed(
         self, extremes: list[Extreme], columns: Ints, rows: Floats, width: int, slopes: Floats
     ) -> Floats:
-        """(c, w) distributions given that some extremes are attained, of all columns that may attain one,
-        ascending, by their distributions inside of the boxes.
-
-        `slopes`, (2, c), are how much log p rises from unit to unit at the ends of the boxes.
-        """
+        """(c, w) distributions given that some extremes are attained, of all columns that may attain one, by
+        those inside of the boxes, and by how much log p rises per unit at the boxes' ends, (2, c)."""
         found, own = rows.copy(), self.sizes[columns]
         low_, high_ = self.low[columns], self.high[columns]
-        for group in _together(extremes, len(self.low)):
-            places = np.searchsorted(columns, np.unique(np.concatenate([some for _, some in group])))
-            able = np.stack([np.isin(columns[places], some) for _, some in group])
+        all_able = np.stack([np.isin(columns, some) for _, some in extremes])
+        tops = np.array([top for top, _ in extremes])
+        labels = connected_components(all_able @ all_able.T)[1]  # of extremes that share records
+        for label in range(int(labels.max()) + 1):
+            group = np.flatnonzero(labels == label)
+            places = np.flatnonzero(all_able[group].any(axis=0))
+            able, top = all_able[np.ix_(group, places)], tops[group]
             chances = _at_the_ends(low_[places], high_[places], rows[places], width, slopes[:, places])
-            top = np.array([top for top, _ in group])
-            whole = [np.arange(len(group))]
             plain, low, high = np.ones((3, len(places)))
-            for part in whole if len(group) <= MOST_TOGETHER else np.arange(len(group))[:, None]:
+            each = np.arange(len(group))
+            for part in each[None] if len(group) <= MOST_TOGETHER else each[:, None]:
                 factors = _factors(able[part], top[part], chances, own[places])
                 plain, low, high = plain * factors[0], low * factors[1], high * factors[2]
             # a record that can have one value alone has it
@@ -193,9 +182,7 @@ class Attaining:
         return np.where(said, found / np.where(said, total, 1.0), rows)
 
 
-def _factors(
-    able: NDArray[np.bool_], top: NDArray[np.bool_], chances: tuple[Floats, Floats], own: Ints
-) -> Floats:
+def _factors(able: Flags, top: Flags, chances: tuple[Floats, Floats], own: Ints) -> Floats:
     """(3, a) how likely others attain what a record does not: inside, at its least, at its greatest value."""
     found = np.zeros((3, able.shape[1]))
     for count in range(len(top) + 1):
@@ -217,14 +204,3 @@ def _at_the_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Floats
     above = log_geometric(-slopes[1], (high - first + 1).astype(np.float64))
     each = np.arange(len(rows))
     return rows[each, low // width] * np.exp(-below), rows[each, high // width] * np.exp(-above)
-
-
-def _together(extremes: list[Extreme], columns: int) -> list[list[Extreme]]:
-    """Extremes that share records who can attain them."""
-    root = np.arange(columns)
-    for _, some in extremes:
-        join(root, some)
-    labels, found = roots(root), dict[int, list[Extreme]]()
-    for each in extremes:
-        found.setdefault(int(labels[each[1][0]]), []).append(each)
-    return list(found.values())

@@ -3,24 +3,16 @@
 What is said of a group is not disclosure about one person: that nurses earn little is a finding, that *this*
 nurse does is not to be had. So A_baseline is
 
-- `members`: the area of p(v) ∝ prior(v) exp(t v), where t is the record's own tilt θ less what the own value
-  has in it. Of the sums x_i is a measurement with precision κ = h / ((1 − h) σ²), which does not hang on what
-  is believed of i, so θ = κ (c − μ(θ)) with some c that comes from the others and x_i. Had x_i been that of
-  nobody in particular, μ(0), in place of what is expected of it, μ(θ), c were so much less:
+- `members`: the area of p(v) ∝ prior(v) exp(t v), where t is the record's tilt θ less what the own value has
+  in it. Of the sums x_i is a measurement with precision κ = h / ((1 − h) σ²), so θ = κ (c − μ(θ)) with some c
+  that comes from the others and x_i. Had x_i been what is expected of nobody in particular, μ(0) in place of
+  μ(θ), c were so much less:  t + κ (μ(t) − μ(0)) = θ.
+  Who has little weight in large groups keeps the tilt; whom the sums determine is held against the prior.
+- `prior`: the area of what is believed before any answer, as in paper 000: learning of groups counts too.
 
-      t + κ (μ(t) − μ(0)) = θ.
-
-  Who has little weight in large groups keeps the tilt, and is believed what anybody in the same sums would
-  be; whom the sums determine keeps nothing, and is held against the prior. (1 − h) θ, which t is near the
-  prior, is no such baseline: of who is at an end of the domain θ grows with the sums while h falls, and 60
-  sums that leave a tenth of the prior's area would count as risk 0.44.
-- `prior`: the area of what is believed before any answer, as in paper 000. It counts what is learned of
-  groups too.
-
-What skewness adds to a record's slope (`bell`) counts with the tilt, as what an insider tells does, but not
-of who is counted. A baseline is over the whole domain, also where an answered extreme leaves somebody less.
-That people like somebody are all alike counts against nobody here: it is excluded values (runs of worlds)
-that must catch that eleven people who all have the same value are known.
+What skewness adds to a slope (`bell`) counts with the tilt, as what an insider tells does, but not of who is
+counted. A baseline is over the whole domain, whatever an answered extreme leaves somebody. That people like
+somebody are all alike counts against nobody here: runs of worlds must catch that.
 
 Source: `mathematics.md`, 7 (baseline).
 """
@@ -30,11 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from cae_sql.cached import cached_property
 from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
@@ -70,15 +61,12 @@ def areas_of_rows(rows: Floats, domain: Domain) -> Floats:
         return np.zeros(0)
     from cae_sql.measure import lanes  # late: a question that is known measures nothing
 
-    # what nobody can have, before all others and behind them, makes a lattice longer for nothing
-    some = np.flatnonzero((rows > 0).any(axis=0))
-    cells = int(some[-1] - some[0]) + 1 if len(some) else lanes.MOST_CELLS + 1
-    total = rows.sum(axis=1)
+    cells, total = rows.shape[1], rows.sum(axis=1)
     if cells <= lanes.MOST_CELLS and (rows >= 0).all() and (np.isfinite(total) & (total > 0)).all():
-        found, part = np.empty(len(rows)), np.ascontiguousarray(rows[:, some[0] : some[-1] + 1])
+        found = np.empty(len(rows))
 
         def work(first: int, last: int) -> None:
-            lanes.areas(part[first:last].ravel(), cells, found[first:last])
+            lanes.areas(rows[first:last].ravel(), cells, found[first:last])
 
         in_two(work, len(rows), cells**2)
         return found * float(domain.step)
@@ -111,18 +99,6 @@ def against(area: Floats, base: Floats, domain: Domain) -> Floats:
     return found
 
 
-class _Listed(NamedTuple):
-    """Baselines of some tilts. Near no tilt areas are greatest, and change with the square: there the tilts
-    lie close."""
-
-    tilts: Floats
-    """(m,) ascending."""
-    turns: Floats
-    """(m,) μ(t) − μ(0), in units."""
-    areas: Floats
-    """(m + 1,) with a 0 behind them."""
-
-
 @compiled()
 def tilts_of(tilts: Floats, turns: Floats, kappa: Floats, theta: Floats, found: Floats) -> None:
     """t of many, (r,), by bisection, and by a line between two listed tilts."""
@@ -143,16 +119,18 @@ class Baselines:
     """A_baseline by tilt, for one prior and domain; and what bells under that prior leave."""
 
     def __init__(self, tilt: Tilt, top: int, domain: Domain, baseline: Baseline) -> None:
-        """Work out nothing yet, of a prior and windows, and values up to `top` units.
-
-        Raises:
-            InvalidInput: no such baseline.
-        """
+        """Of a prior and windows, and values up to `top` units; `InvalidInput` without such a baseline."""
         if baseline not in BASELINES:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
-        self._tilt, self._top, self._domain = tilt, top, domain
-        self._by_tilt = baseline == "members"
+        self._tilt, self._domain = tilt, domain
         self._tables: dict[float | None, Table] = {}
+        # near no tilt areas are greatest, and change with the square: there the tilts lie close
+        side = np.sinh(np.linspace(0.0, np.arcsinh(STEEPEST), TILTS + 1)) / top
+        self._listed = np.append(-side[:0:-1], side) if baseline == "members" else np.zeros(3)
+        low, high = np.zeros(len(self._listed), dtype=np.int64), np.full(len(self._listed), top)
+        means = tilt.moments(low, high)(self._listed).means
+        self._turns = means - means[len(means) // 2]  # μ(t) − μ(0), in units
+        self._areas = areas_of_rows(tilt.rows(low, high, self._listed), domain)
 
     def table(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Table:
         """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
@@ -164,13 +142,13 @@ class Baselines:
 
     def areas(self, kappa: Floats, theta: Floats) -> Floats:
         """A_baseline of records with these κ and θ, of one shape, (r,): to five digits of the prior's."""
-        found: Floats = np.interp(self.tilts(kappa, theta), self._listed.tilts, self._listed.areas[:-1])
+        found: Floats = np.interp(self.tilts(kappa, theta), self._listed, self._areas)
         return found
 
     def tilts(self, kappa: Floats, theta: Floats) -> Floats:
         """(r,) t for κ and θ, of one shape: it rises with θ, and is nearer to 0 the greater κ."""
         found = np.empty(len(theta))
-        tilts_of(self._listed.tilts, self._listed.turns, kappa, theta, found)
+        tilts_of(self._listed, self._turns, kappa, theta, found)
         return found
 
     def of(self, likely: Likely) -> Floats:
@@ -184,41 +162,26 @@ class Baselines:
         return found
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
-        """(r,) risks that a limit is held against, by those without skewness and with it: the greater.
-
-        Under a prior at most `MARGIN` more than with it: there the one without may be far too great.
-        """
+        """(r,) risks that a limit is held against: the greater of those without skewness and with it, but
+        under a prior, where the former may be far too great, at most `MARGIN` more than the latter."""
         margin = np.inf if self._tilt.logs is None else MARGIN
         found: Floats = np.maximum(skewed, np.minimum(without, skewed + margin))
         return found
 
     def greatest(self, low: Floats, high: Floats) -> Floats:
-        """(r,) a bound of A_baseline for all `tilts` between two, (r,) each.
-
-        Up to what the area can rise between two neighbours of `TILTS` and fall again: it is taken at those
-        that are in between, and at the next one to either side.
-        """
+        """(r,) a bound of A_baseline for all `tilts` between two, (r,) each: the greatest listed in between
+        and next to them, up to what it can rise between two neighbours of `TILTS` and fall again."""
         if not len(low):
             return np.zeros(0)
-        tilts, areas = self._listed.tilts, self._listed.areas
-        first = np.maximum(np.searchsorted(tilts, low, "right") - 1, 0)
-        last = np.minimum(np.searchsorted(tilts, high, "left"), len(tilts) - 1)
-        found: Floats = np.maximum.reduceat(areas, np.column_stack([first, last + 1]).ravel())[::2]
+        first = np.maximum(np.searchsorted(self._listed, low, "right") - 1, 0)
+        last = np.minimum(np.searchsorted(self._listed, high, "left"), len(self._listed) - 1)
+        ends = np.column_stack([first, last + 1]).ravel()
+        found: Floats = np.maximum.reduceat(np.append(self._areas, 0.0), ends)[::2]
         return found
-
-    @cached_property
-    def _listed(self) -> _Listed:
-        side = np.sinh(np.linspace(0.0, np.arcsinh(STEEPEST), TILTS + 1)) / self._top
-        tilts = np.append(-side[:0:-1], side) if self._by_tilt else np.zeros(3)  # of the prior one for all
-        low, high = np.zeros(len(tilts), dtype=np.int64), np.full(len(tilts), self._top)
-        means = self._tilt.moments(low, high)(tilts).means
-        areas = areas_of_rows(self._tilt.rows(low, high, tilts), self._domain)
-        return _Listed(tilts, means - means[len(means) // 2], np.append(areas, 0.0))
 
 
 held = lru_cache(8)(Baselines)
-"""The same `Baselines`, and with them their areas and tables, for like arguments: they hang on nothing that
-is answered. One for each column of a policy, and for its neighbours in tests."""
+"""The same `Baselines`, areas and tables for like arguments: they hang on nothing that is answered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +191,6 @@ class Risks:
     risk: Floats
     """1 − A / A_baseline, as it comes out, or greater where both forms of the formula are judged; 1 where the
     baseline leaves nothing open."""
-    area: Floats
-    """A of the posterior: bits × units of the column."""
     baseline: Floats
     """A_baseline."""
     entropy_at_epsilon: Floats | None
@@ -239,16 +200,9 @@ class Risks:
 def posterior_risks(
     likely: Likely, domain: Domain, baseline: Baseline = "members", epsilon: float | None = None
 ) -> Risks:
-    """The risk of every record's posterior, by atoms.
+    """The risk of every record's posterior, by atoms, and H(ε) where an ε is given.
 
-    Args:
-        likely: What answers make likely, gathered in windows of the domain's step.
-        domain: What was possible before any answer.
-        baseline: What risk is held against.
-        epsilon: Approximate compromise range at which H is wanted too.
-
-    Raises:
-        InvalidInput: no such baseline.
+    By what answers make likely, in windows of the step of the domain; `InvalidInput` without such a baseline.
     """
     mine, baselines = np.flatnonzero(likely.known.protected), held(likely.tilt, likely.top, domain, baseline)
     area, at = np.zeros((2, len(likely.both), likely.known.count))
@@ -259,4 +213,4 @@ def posterior_risks(
     base = np.stack([baselines.of(each) for each in likely.both])
     risk = against(area, base, domain)
     entropy = None if epsilon is None else at.min(axis=0)
-    return Risks(baselines.judged(risk[-1], risk[0]), area[0], base[0], entropy)
+    return Risks(baselines.judged(risk[-1], risk[0]), base[0], entropy)

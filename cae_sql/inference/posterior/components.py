@@ -4,7 +4,7 @@ A component is the atoms that hang together by sums or extremes. Tables in which
 those inside the boxes, less those in which one is not, plus those in which two are not …: where nobody
 attains an extreme, boxes end one unit before it. How tables are counted under sums alone is for `counting`.
 
-Promise: a component's records get the share of the tables that agree, right up to rounding, or none.
+Promise: a component's records get the share of the tables that agree, right up to rounding, or `OutOfTime`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
-from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
 from cae_sql.inference.posterior.counting import counted
-from cae_sql.inference.posterior.weights import Flags, Floats, Ints, Weighted
+from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
 from cae_sql.inference.posterior.windows import Tilt, Windows
 
 MOST_EXTREMES = 6
@@ -43,7 +43,7 @@ Rows = list[Floats]
 
 
 class Counts:
-    """What was counted of components, by name (`name_of`), under one prior.
+    """What was counted of components, by name, under one prior.
 
     Promise: what is found again costs as many steps as it did first, and what takes more steps than there are
     is not found, whether or not it was counted before. So no verdict hangs on what happens to be kept, and
@@ -51,16 +51,11 @@ class Counts:
     """
 
     def __init__(self) -> None:
-        """Nothing was counted."""
         # rows; steps that they took, or that did not suffice; whether more steps would change nothing
         self._known = dict[bytes, tuple[Rows | None, float, bool]]()
 
     def of(self, name: bytes, allowance: Allowance, count: Callable[[Allowance], Rows]) -> Rows:
-        """What `count` finds of the component of this name; what was counted before is charged too.
-
-        Raises:
-            OutOfTime: it takes more than may be spent, or cannot be counted.
-        """
+        """What `count` finds of the component of this name, or `OutOfTime`; what was kept is charged too."""
         most = min(allowance.steps, WHOLE)
         rows, cost, for_good = self._known.get(name, (None, 0.0, False))
         if not for_good and cost < most:
@@ -81,143 +76,122 @@ class Counts:
         return rows
 
 
-def counted_exactly(
-    known: Knowledge,
-    sums: Ints,
-    windows: Windows,
-    counts: Counts | None = None,
-    allowance: Allowance = UNLIMITED,
-) -> tuple[Floats, Flags]:
-    """(p, w) the model `exact` as far as it can be counted, and (p,) where it cannot: rows of no meaning.
-
-    By what is known, the right-hand sides of its sums, (k,), and windows in which values are gathered.
-
-    Raises:
-        OutOfTime: more than may be spent.
-    """
-    rows = Tilt(windows).rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
-    missing, counts = np.zeros(known.count, dtype=np.bool_), counts or Counts()
-    tied = np.array(known.matrix.any(axis=0), dtype=np.bool_)
-    for extreme in attained(known):
-        tied[extreme.atoms] = True
-    for label in np.unique(known.components[tied]).tolist():
-        if allowance.over:
-            raise OutOfTime("not all components were counted in time")
-        atoms = np.flatnonzero(known.components == label)
-        name = name_of(known, sums, atoms)
-        try:
-            found = counts.of(name, allowance, partial(of_component, known, sums, atoms))
-        except OutOfTime:
-            missing[atoms] = True
-            continue
-        for atom, p in zip(atoms.tolist(), found, strict=True):
-            rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
-    return rows, missing
+def gathered(known: Knowledge, atoms: Ints, found: Rows, windows: Windows) -> Floats:
+    """(a, w) probabilities over the units of some atoms' boxes, by window."""
+    boxes = zip(known.low[atoms], known.high[atoms] + 1, found, strict=True)
+    return np.stack([windows.gathered(np.arange(low, end), p) for low, end, p in boxes])
 
 
-def name_of(
-    known: Knowledge, sums: Ints, atoms: Ints, aside: Aside | None = None, tilts: Floats | None = None
-) -> bytes:
-    """One name for components that are counted alike, by a prior that is tilted so, (p,)."""
-    rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
-    parts = [known.low[atoms], known.high[atoms], known.sizes[atoms], spares_of(known)[atoms], sums[rows]]
-    parts.append(known.matrix[np.ix_(rows, atoms)].astype(np.int64).ravel())
-    for each in attained(known):
-        inside = np.flatnonzero(np.isin(atoms, each.atoms))
-        if len(inside):
-            parts.append(np.array([len(inside), each.top, each.value, *inside], dtype=np.int64))
-    if aside is not None:
-        parts.append(np.array([int(np.searchsorted(atoms, aside[0])), aside[1]], dtype=np.int64))
-    turned = b"" if tilts is None else tilts[atoms].tobytes()
-    text = b"".join(b"%d " % len(part) + part.tobytes() for part in parts)
-    return blake2b(text + turned, digest_size=20).digest()
+@dataclass(frozen=True, eq=False)
+class Component:
+    """All that counting one needs. Shapes: c atoms, k sums."""
 
+    low: Ints
+    """(c,) ends of the boxes."""
+    high: Ints
+    people: Ints
+    """(c,) records that are somebody's, but for whom is put aside."""
+    spares: Ints
+    """(c,) spare records: they say how far an answer is known, and no more."""
+    matrix: NDArray[np.signedinteger]
+    """(k, c) of the sums, besides who is put aside."""
+    sums: Ints
+    """(k,) right-hand sides."""
+    extremes: list[tuple[bool, int, Ints]]
+    """Whether it is a maximum, its value, and the places of the atoms that may attain it."""
+    tilts: Floats
+    """(c,) log odds by unit, besides the prior."""
 
-def of_component(
-    known: Knowledge,
-    sums: Ints,
-    atoms: Ints,
-    allowance: Allowance,
-    odds: list[Floats] | None = None,
-    aside: Aside | None = None,
-) -> Rows:
-    """By atom, probabilities over the units of its box.
+    @classmethod
+    def of(
+        cls,
+        known: Knowledge,
+        sums: Ints,
+        atoms: Ints,
+        tilts: Floats | None = None,
+        aside: Aside | None = None,
+    ) -> Component:
+        """Of all its atoms; by all sums' right-hand sides, all atoms' tilts, and what somebody has."""
+        rows, spares = np.flatnonzero(known.matrix[:, atoms].any(axis=1)), spares_of(known)[atoms]
+        matrix, sides, people = known.matrix[np.ix_(rows, atoms)], sums[rows], known.sizes[atoms] - spares
+        extremes = [each for each in attained(known) if np.isin(each.atoms, atoms).any()]
+        if aside is not None:
+            atom, units = aside
+            place = int(np.searchsorted(atoms, atom))
+            people[place] -= 1
+            sides = sides - matrix[:, place] * units
+            # who is put aside may be the one who attains it
+            extremes = [each for each in extremes if units != each.value or atom not in each.atoms]
+        able = [(each.top, each.value, np.searchsorted(atoms, known.able_atoms[each])) for each in extremes]
+        turned = np.zeros(len(atoms)) if tilts is None else tilts[atoms]
+        return cls(known.low[atoms], known.high[atoms], people, spares, matrix, sides, able, turned)
 
-    Args:
-        known: Boxes, extremes, and the matrix of the independent sums, whose right-hand sides are `sums`.
-        sums: (k,)
-        atoms: All of the component.
-        allowance: What may be spent.
-        odds: By atom, how likely each unit of its box is before any answer, up to a factor; None where all
-            are alike.
-        aside: What somebody is known to have: the others of the atom are told of.
+    @property
+    def name(self) -> bytes:
+        """Equal where the same is counted, under one prior."""
+        parts = [
+            self.low,
+            self.high,
+            self.people,
+            self.spares,
+            self.sums,
+            self.matrix.astype(np.int64).ravel(),
+        ]
+        parts += [np.array([top, value, *places], dtype=np.int64) for top, value, places in self.extremes]
+        text = b"".join(b"%d " % len(part) + part.tobytes() for part in parts)
+        return blake2b(text + self.tilts.tobytes(), digest_size=20).digest()
 
-    Raises:
-        OutOfTime: too much to be counted, or differences that lose their digits.
-    """
-    real, boxes, sizes, matrix, sides = _sums_of(known, sums, atoms, odds, aside)
-    low, high = known.low[atoms], known.high[atoms]
-    extremes = [each for each in attained(known) if np.isin(each.atoms, atoms).any()]
-    if aside is not None:  # who is put aside may be the one who attains it
-        extremes = [each for each in extremes if aside[1] != each.value or aside[0] not in each.atoms]
-    if len(extremes) > MOST_EXTREMES or int((high - low).max()) >= MOST_COUNTED:
-        raise OutOfTime("too much to be counted")
-    logs, signs, parts = list[float](), list[int](), list[tuple[Ints, list[Floats]]]()
-    for missing in itertools.chain(*(itertools.combinations(extremes, n) for n in range(len(extremes) + 1))):
-        under, over = _without(known, atoms, missing)
-        if (under > over).any():
-            continue
-        start, end = (under - low)[real], (over - low)[real] + 1
-        some = [box.part(a, b) for box, a, b in zip(boxes, start, end, strict=False)] + boxes[len(real) :]
-        part = counted(some, sizes, matrix, sides, allowance)
-        if part.log_weight > -math.inf:
-            logs.append(part.log_weight)
-            signs.append(-1 if len(missing) % 2 else 1)
-            parts.append((start, part.probabilities))
-    if not logs:
-        raise OutOfTime("no table was counted")
-    return _mixed(np.array(signs) * np.exp(np.array(logs) - max(logs)), parts, real, high - low + 1)
+    def rows(self, prior: Tilt, allowance: Allowance) -> Rows:
+        """By atom, probabilities over the units of its box; `OutOfTime` where it is too much to be counted,
+        or differences lose their digits."""
+        if len(self.extremes) > MOST_EXTREMES or int((self.high - self.low).max()) >= MOST_COUNTED:
+            raise OutOfTime("too much to be counted")
+        real, slack = np.flatnonzero(self.people), np.flatnonzero((self.spares > 0) & self.matrix.any(axis=0))
+        sizes = np.append(self.people[real], np.ones(len(slack), dtype=np.int64))
+        matrix = np.hstack([self.matrix[:, real], self.matrix[:, slack]])
+        # each total of spare records is as likely as any other: each table of the others counts once
+        ends = np.stack([self.spares * self.low, self.spares * self.high + 1], axis=1)[slack]
+        totals = [Weighted(np.arange(a, b), np.ones(b - a)) for a, b in ends]
+        found, total, most = [np.zeros(width) for width in self.high - self.low + 1], 0.0, -math.inf
+        sets = (itertools.combinations(self.extremes, n) for n in range(len(self.extremes) + 1))
+        for missing in itertools.chain(*sets):
+            low, high = self._without(missing)
+            if (low > high).any():
+                continue
+            boxes = self._boxes(real, low, high, prior)
+            part = counted(boxes + totals, sizes, matrix, self.sums, allowance)
+            most = max(most, part.log_weight)  # of the boxes themselves, which are first
+            share = (-1.0) ** len(missing) * math.exp(part.log_weight - most) if most > -math.inf else 0.0
+            total += share
+            for place, first, p in zip(real, (low - self.low)[real], part.probabilities, strict=False):
+                found[place][first : first + len(p)] += share * p
+        if total < _CERTAIN:
+            raise OutOfTime("no table, or the extremes are attained too seldom to be counted by differences")
+        for place in np.flatnonzero(self.people == 0):
+            found[place][0] = total  # spare records alone have one value
+        kept = [np.where(each > 1e-12 * total, each, 0.0) for each in found]  # differences leave crumbs
+        return [each / each.sum() for each in kept]
 
+    def _boxes(self, real: Ints, low: Ints, high: Ints, prior: Tilt) -> list[Weighted]:
+        """What one record of some atoms can be between ends (c,), weighed by prior and tilt."""
+        found = []
+        for place in real.tolist():
+            units = np.arange(low[place], high[place] + 1)
+            logs = self.tilts[place] * units
+            if prior.logs is not None:
+                logs = logs + prior.logs[units // prior.windows.width]
+            found.append(Weighted(units, np.exp(logs - logs.max()), float(logs.max())))
+        return found
 
-def _mixed(shares: Floats, parts: list[tuple[Ints, list[Floats]]], real: Ints, widths: Ints) -> Rows:
-    """By atom, the distributions of several boxes together, each by its share; spare atoms have one value."""
-    total = float(shares.sum())
-    if total < _CERTAIN:
-        raise OutOfTime("the extremes are attained too seldom to be counted by differences")
-    found = [np.zeros(width) for width in widths]
-    for share, (start, probabilities) in zip((shares / total).tolist(), parts, strict=True):
-        for place, first, p in zip(real, start, probabilities, strict=False):
-            found[place][first : first + len(p)] += share * p
-    for place in np.setdiff1d(np.arange(len(widths)), real):
-        found[place][0] = 1.0
-    kept = [np.where(each > 1e-12, each, 0.0) for each in found]  # differences leave crumbs where nothing is
-    return [each / each.sum() for each in kept]
-
-
-def _sums_of(
-    known: Knowledge, sums: Ints, atoms: Ints, odds: list[Floats] | None, aside: Aside | None
-) -> tuple[Ints, list[Weighted], Ints, NDArray[np.signedinteger], Ints]:
-    """Places of a component's atoms that hold somebody, and as `counted` takes them: boxes, sizes and sums of
-    these, and behind them of the totals of spare records.
-
-    Spare records say how far an answer is known, and no more: each of their totals is as likely as any other,
-    in however many ways they may share it, since each table of the others counts once.
-    """
-    rows = np.flatnonzero(known.matrix[:, atoms].any(axis=1))
-    matrix, sides, spares = known.matrix[np.ix_(rows, atoms)], sums[rows], spares_of(known)[atoms]
-    low, high, sizes = known.low[atoms], known.high[atoms], known.sizes[atoms] - spares
-    if aside is not None:
-        place = int(np.searchsorted(atoms, aside[0]))
-        sizes[place] -= 1
-        sides = sides - matrix[:, place] * aside[1]
-    real, extended = np.flatnonzero(sizes), np.flatnonzero((spares > 0) & matrix.any(axis=0))
-    units = [np.arange(low[place], high[place] + 1) for place in real]
-    weights = [np.ones(len(each)) for each in units] if odds is None else [odds[place] for place in real]
-    slack = [np.arange(spares[place] * low[place], spares[place] * high[place] + 1) for place in extended]
-    boxes = [Weighted(*each) for each in zip(units, weights, strict=True)]
-    boxes += [Weighted(each, np.ones(len(each))) for each in slack]
-    sizes = np.append(sizes[real], np.ones(len(extended), dtype=np.int64))
-    return real, boxes, sizes, np.hstack([matrix[:, real], matrix[:, extended]]), sides
+    def _without(self, missing: Sequence[tuple[bool, int, Ints]]) -> tuple[Ints, Ints]:
+        """Boxes in which nobody attains any of these extremes."""
+        low, high = self.low.copy(), self.high.copy()
+        for top, value, able in missing:
+            if top:
+                high[able] = np.minimum(high[able], value - 1)
+            else:
+                low[able] = np.maximum(low[able], value + 1)
+        return low, high
 
 
 def spares_of(known: Knowledge) -> Ints:
@@ -229,15 +203,3 @@ def attained(known: Knowledge) -> list[Extreme]:
     """Extremes that somebody must have: one that a spare record may have is said by boxes."""
     spares = spares_of(known)
     return [each for each in known.extremes if not spares[each.atoms].any()]
-
-
-def _without(known: Knowledge, atoms: Ints, missing: Sequence[Extreme]) -> tuple[Ints, Ints]:
-    """Boxes in which nobody attains any of these extremes."""
-    low, high = known.low.copy(), known.high.copy()
-    for extreme in missing:
-        able = known.able_atoms[extreme]
-        if extreme.top:
-            high[able] = np.minimum(high[able], extreme.value - 1)
-        else:
-            low[able] = np.maximum(low[able], extreme.value + 1)
-    return low[atoms], high[atoms]

@@ -40,7 +40,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.baselines import Baselines, against, areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
-from cae_sql.inference.posterior.components import spares_of
+from cae_sql.inference.posterior.components import gathered, spares_of
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.tabulated import Table
@@ -346,7 +346,7 @@ def counted_with_insider(likely: Likely, measure: Measure) -> InsidersCounted:
         room = int((known.sizes[atoms] * (known.high - known.low + 1)[atoms]).sum())
         if room > MOST_ROOM and not likely.heaped[atoms].any():
             continue
-        name = likely.name_of(atoms)  # of four hundred groups of yes and no a dozen are unlike each other
+        name = likely.component(atoms).name  # of 400 groups of 0/1 a dozen are unlike each other
         try:
             risk = alike[name] if name in alike else _of_component(likely, atoms, measure, left)
         except OutOfTime:
@@ -371,9 +371,7 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
     rows = np.zeros((len(asides), len(atoms), windows.count))
     for number, (place, value) in enumerate(asides):
         counted = likely.counted_units(atoms, (int(atoms[place]), value), left)
-        for other, p in enumerate(counted):
-            units = np.arange(known.low[atoms[other]], known.high[atoms[other]] + 1)
-            rows[number, other] = windows.gathered(units, p)
+        rows[number] = gathered(known, atoms, counted, windows)
     columns, risk = np.searchsorted(likely.fit.observed.atoms, atoms), np.full(len(atoms), -np.inf)
     for other in np.flatnonzero(people).tolist():
         some, column = np.flatnonzero((who != other) | (people[other] > 1)), int(columns[other])

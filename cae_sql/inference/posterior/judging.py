@@ -1,20 +1,18 @@
 """Would everybody keep a limit by what answers make likely, were these the answers?
 
 A `…Knowledge` is what an answered system makes likely. A `…Question` belongs to it and some queries, and
-judges what their answers would make likely, one set of answers after the other. There are two models:
+judges one set of answers to them after the other. There are two models:
 
 - `exact` (`Model…`): all tables that agree are equally likely, all of it is counted;
-- the posterior (`Likely…`): counted, or the formula (`likely`), held against what is said of people like
-  somebody or the prior (`members`). With an insider also what each other record's value would make of it, up
-  to the ends that the sums leave that value (`insiders`).
+- the posterior (`Likely…`): counted, or the formula (`likely`), held against `baselines`; with an insider
+  also given each value that another record may have (`insiders`).
 
 A record's risk is 1 − A / A_baseline, its entropy H(ε). Records alone are judged: H(ε) and A are concave in
-the probabilities, so the average over a class, of whatever records, has at least those of the record with
-least.
+the probabilities, so the average over a class has at least those of the record with least.
 
-Promise: fail closed. An estimate, what is no number, a λ that is not found, too few tables for the formula to
-be relied upon, and what costs too much show nothing. Unless `keep` says so nothing of the answers judged is
-kept that later verdicts could hang on.
+Promise: fail closed. An estimate, what is no number, a λ that is not found, too few tables for the formula,
+and what costs too much show nothing. Unless `keep` says so nothing of the answers judged is kept that later
+verdicts could hang on.
 
 Source: `mathematics.md`, 3, 4 and 7.
 """
@@ -32,19 +30,12 @@ from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.intervals.presolve import LARGEST, narrow
-from cae_sql.inference.posterior.baselines import (
-    Baseline,
-    Baselines,
-    against,
-    areas_of_rows,
-    entropies_of_rows,
-    held,
-)
-from cae_sql.inference.posterior.components import Counts, counted_exactly
-from cae_sql.inference.posterior.fit import FOUND, Fit, Start
+from cae_sql.inference.posterior.baselines import Baseline, against, areas_of_rows, entropies_of_rows, held
+from cae_sql.inference.posterior.components import Counts
+from cae_sql.inference.posterior.fit import FOUND, Fit
 from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, risks_with_insider
 from cae_sql.inference.posterior.likely import Asked, Likely
-from cae_sql.inference.posterior.marginals import about_everybody, solved_of
+from cae_sql.inference.posterior.marginals import about_everybody, counted_marginals
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
@@ -106,9 +97,9 @@ def breaks(limit: Limit, risk: Floats, entropy: Floats | None) -> Flags:
 class ModelKnowledge:
     """What the answers of a system make likely under `exact`, to be asked as long as they are all."""
 
-    def __init__(self, system: AnsweredSystem, standard: ModelStandard) -> None:
-        """Take note of how much is answered; work out nothing yet."""
-        self.system, self.standard, self.counts = system, standard, Counts()
+    def __init__(self, system: AnsweredSystem, standard: ModelStandard, counts: Counts | None = None) -> None:
+        """`counts`: of the same system with fewer answers; it leaves less to do and changes nothing."""
+        self.system, self.standard, self.counts = system, standard, counts or Counts()
         self._version = system.version
         self._trial: ModelQuestion | None = None
 
@@ -135,12 +126,11 @@ class ModelQuestion:
     """Whether answers between two that keep a limit keep it. Not where each is counted: parity decides."""
 
     def __init__(self, past: ModelKnowledge, queries: Sequence[Query]) -> None:
-        """Work out nothing yet; queries in the order in which they would be answered."""
+        """Queries in the order in which they would be answered."""
         self.queries, self._past = list(queries), past
         self._judged: dict[tuple[int, ...], ModelJudgement] = {}
         self.open: list[int] = []
-        """Queries because of which the last answers broke the limit, as far as that is known: those about
-        somebody who has too little."""
+        """Queries because of which the last answers broke the limit, as far as that is known."""
 
     def judge(self, values: Sequence[int], allowance: Allowance, keep: bool = True) -> ModelJudgement:
         """How everybody would fare with these answers, and all past ones, known.
@@ -168,11 +158,9 @@ class ModelQuestion:
         system, limit, domain = self._past.system, self._past.standard.limit, self._past.standard.domain
         windows, counts = Windows.of(system.grid, domain), self._past.counts
         pairs = zip(self.queries, values, strict=True)
-        found = solved_of(system, [*system.answers, *(query.answered(value) for query, value in pairs)])
-        windows.check_rows(found.known.count)
-        rows, missing = counted_exactly(found.known, found.sums, windows, counts, allowance)
-        everybody = solved_of(system, about_everybody(found))
-        plain, unknown = counted_exactly(everybody.known, everybody.sums, windows, counts)
+        answers = [*system.answers, *(query.answered(value) for query, value in pairs)]
+        found, rows, missing = counted_marginals(system, answers, windows, counts, allowance)
+        _, plain, unknown = counted_marginals(system, about_everybody(found), windows, counts)
         if missing.any() or unknown.any() or allowance.over:
             return UNKNOWN, False
         rows = rows[found.known.atoms.protected]
@@ -187,41 +175,24 @@ class LikelyKnowledge(ModelKnowledge):
 
     standard: LikelyStandard
 
-    def __init__(
-        self, system: AnsweredSystem, standard: LikelyStandard, before: LikelyKnowledge | None = None
-    ) -> None:
-        """Work out nothing yet; `before` is of the same system with fewer answers, and leaves less to do."""
-        super().__init__(system, standard)
-        self._start: Start | None = None
-        """λ of fewer answers."""
-        if before is not None:
-            self.counts, self._start = before.counts, before.fitted
-
-    @property
-    def fitted(self) -> Start | None:
-        """λ of all answers; None, or that of fewer, where it was not asked for or not found."""
-        likely = vars(self).get("likely")
-        if likely is None or "fit" not in vars(likely):
-            return self._start
-        fit = likely.fit.sums_alone
-        return None if fit.off > FOUND else (fit.observed.sums, fit.point)
-
     @cached_property
-    def baselines(self) -> Baselines:
-        """What posteriors are held against, whatever is answered."""
-        return held(self.likely.tilt, self.likely.top, self.standard.domain, self.standard.baseline)
+    def measures(self) -> list[tuple[Measure, float]]:
+        """Of risk, and where there is an ε of −H(ε), each with how bad it may be."""
+        limit, domain = self.standard.limit, self.standard.domain
+        baselines = held(self.likely.tilt, self.likely.top, domain, self.standard.baseline)
+        found = [(Measure(domain, baselines), 1.0 if limit.risk is None else float(limit.risk))]
+        if limit.epsilon is not None:
+            least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
+            found.append((Measure(domain, baselines, float(limit.epsilon)), -least))
+        return found
 
     @cached_property
     def likely(self) -> Likely:
-        """Of the past answers.
-
-        Raises:
-            InvalidInput: a domain that does not fit the grid.
-        """
+        """Of the past answers; `InvalidInput` where a domain does not fit the grid."""
         system, found = self.system, self.system.solved
         tilt = Tilt(Windows.of(system.grid, self.standard.domain), system.prior)
         known, top = found.known.refined(system.observed).observing(system.observed), int(system.grid.top)
-        return Likely(known, found.sums, tilt, top, start=self._start, ways=system.ways, counts=self.counts)
+        return Likely(known, found.sums, tilt, top, ways=system.ways, counts=self.counts)
 
     def _asked(self, queries: Sequence[Query]) -> LikelyQuestion:
         return LikelyQuestion(self, queries)
@@ -233,13 +204,11 @@ class LikelyQuestion(ModelQuestion):
     _past: LikelyKnowledge
 
     def __init__(self, past: LikelyKnowledge, queries: Sequence[Query]) -> None:
-        """Work out nothing yet."""
         super().__init__(past, queries)
         self._insiders = past.standard.insiders * past.system.ways.likely_insiders_benchmark_only
         self.smooth = all(query.kind == "sum" for query in queries)
-        """Leverage hardly hangs on sums: those between two that keep a limit keep it. Where sums are no bell
-        what is known does: once such a hypothetical answer has been judged, it is False. Extremes do, too:
-        who attains a rare one stands out, whatever lesser and greater ones would leave."""
+        """Leverage hardly hangs on what sums are. Where they are no bell what is known does, so it is False
+        once such an answer has been judged; and who attains a rare extreme stands out."""
 
     @cached_property
     def _given(self) -> Asked:
@@ -250,7 +219,7 @@ class LikelyQuestion(ModelQuestion):
         return self._judge(likely, allowance), not likely.heaped.any()
 
     def _judge(self, likely: Likely, allowance: Allowance) -> ModelJudgement:
-        domain, limit = self._past.standard.domain, self._past.standard.limit
+        limit, measures = self._past.standard.limit, self._past.measures
         likely.tilt.windows.check_rows(likely.known.count)
         if not likely.fit.off <= FOUND:
             return UNKNOWN
@@ -258,27 +227,17 @@ class LikelyQuestion(ModelQuestion):
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
-        baselines = self._past.baselines
-        # each with how bad it may be
-        measures = [(Measure(domain, baselines), 1.0 if limit.risk is None else float(limit.risk))]
-        if limit.epsilon is not None:
-            least = 0.0 if limit.min_entropy is None else float(limit.min_entropy)
-            measures.append((Measure(domain, baselines, float(limit.epsilon)), -least))
         worst = np.array([self._alone(likely, mine, *each) for each in measures])
-        if self._insiders:
-            some = mine[likely.heaped[mine]]
-            if len(some):  # what insiders make of sums that are no bell is counted, or not known
-                if not _keeps(limit, worst):
-                    return ModelJudgement(False, float(worst[0]))  # to count takes long
-                if not counted_with_insider(likely, measures[0][0]).atoms[some].all():
-                    return UNKNOWN
+        if self._insiders and _keeps(limit, worst):
+            some = mine[likely.heaped[mine]]  # what insiders make of these is counted, or not known
+            if len(some) and not counted_with_insider(likely, measures[0][0]).atoms[some].all():
+                return UNKNOWN
             known = [self._with_insider(likely, *each, allowance) for each in measures]
             worst = np.maximum(worst, known)  # what is no number stays
         return ModelJudgement(_keeps(limit, worst), float(worst[0]))
 
     def _leave_open(self, likely: Likely, atoms: Ints) -> None:
-        """Say because of which queries some atoms have too little: those about them, or else those of their
-        components."""
+        """Name the queries because of which atoms have too little: about them, or else their components."""
         labels, of_records = likely.known.components, likely.known.atoms.labels
         lost = np.isin(of_records, atoms)
         about = [place for place, query in enumerate(self.queries) if lost[query.members].any()]
@@ -288,10 +247,8 @@ class LikelyQuestion(ModelQuestion):
         self.open = sorted({*self.open, *about})
 
     def _alone(self, likely: Likely, mine: Ints, measure: Measure, enough: float) -> float:
-        """How bad the worst of some atoms is.
-
-        With insiders, of whom the formula is all that is said: they see more, and are looked at in any case.
-        """
+        """How bad the worst of some atoms is; with insiders not of those whom the formula alone is about:
+        `_with_insider` looks at these."""
         if self._insiders and measure.epsilon is None:
             mine = mine[~likely.plain[mine]]
         if not len(mine):
@@ -321,11 +278,7 @@ def _keeps(limit: Limit, worst: Floats) -> bool:
 
 
 def ends_of(fit: Fit) -> Floats:
-    """(a, 2) between which the value of one record of each column of somebody lies, in units, by single sums.
-
-    Raises:
-        InconsistentAnswers: a sum is out of reach.
-    """
+    """(a, 2) least and greatest value of a record of each column of somebody, in units, by single sums."""
     seen = fit.sums_alone.observed
     starts, columns, entries = (
         each.astype(np.int64) for each in (seen.rows.indptr, seen.rows.indices, seen.rows.data)

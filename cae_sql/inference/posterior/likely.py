@@ -1,13 +1,10 @@
 """What answers make likely: the posterior of every record, all tables that agree with them alike (or weighed
 by a public prior).
 
-- Small components, and single sums, are *counted*: exact (`components`).
-- Elsewhere a record's tilted distribution is narrowed by its leverage (`fit`, `bell`), answered extremes are
-  taken as a mixture over the records that may attain them (`attained`). Records in sums that are no bell
-  (`heaps`), or that leave few people modulo a small number (`residues`), are counted, or not relied upon.
-
-Which of the two a record got is said (`Likelihood.counted`). Everything is by atoms: records that no answer
-tells apart are equally likely to have any value. `Asked` is the same after hypothetical answers.
+Small components are counted: exact (`components`). Elsewhere a record's tilted distribution is narrowed by
+its leverage (`fit`, `bell`), and answered extremes are a mixture over the records that may attain them
+(`attained`). Sums that are no bell (`heaps`), or that leave few people modulo a small prime (`residues`), are
+counted, or not relied upon. Everything is by atoms: records that no answer tells apart are alike.
 
 Promise: it hangs on answers, domain and prior alone, and on no clock.
 
@@ -19,9 +16,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
@@ -33,18 +30,15 @@ from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.posterior.apart import LITTLE, Apart
 from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
-from cae_sql.inference.posterior.components import MOST_COUNTED, Aside, Counts, name_of, of_component
-from cae_sql.inference.posterior.fit import FOUND as FOUND
-from cae_sql.inference.posterior.fit import Fit, Start
+from cae_sql.inference.posterior.components import Aside, Component, Counts, gathered
+from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
 from cae_sql.inference.posterior.noisy import with_observed
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import left_by_residues
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.inference.ways import ALL, Ways
-
-Flags = NDArray[np.bool_]
 
 MOST_UNITS = 20_000
 """Records times values of a component that is counted: beyond it a convolution takes long."""
@@ -62,33 +56,10 @@ FOR_EACH = 1_000
 """Steps that a component costs at least."""
 
 
-@dataclass(frozen=True, eq=False)
-class Likelihood:
-    """A posterior for each record. Shapes: n records, p atoms, w windows of the domain."""
-
-    labels: Ints
-    """(n,) atom of each record."""
-    values: Floats
-    """(w,) at which each window begins."""
-    probabilities: Floats
-    """(p, w) of one record of each atom, rows of sum 1; of atoms that are nobody's, 0."""
-    tilted: Floats
-    """(p, w) of greatest entropy with the answered expected sums: what is said of groups, and no more."""
-    leverage: Floats
-    """(p,) the share of a record's variance that the sums explain; 0 where nothing is left to explain."""
-    counted: Flags
-    """(p,) whether a row is exact; else it is the formula's."""
-    bits: Floats
-    """(p,) log2 of about how many tables are left at least to those who hang together by sums; ∞ for whom no
-    sum is about."""
-    reliable: Flags
-    """(p,) whether a row is counted, or the formula may be relied upon: enough tables are left, sums are
-    bells, and what attained extremes add to them was found."""
-
-
 @dataclass(eq=False)
 class Likely:
-    """What some answers make likely, worked out as it is asked for. Shapes: p atoms, w windows."""
+    """What some answers make likely, worked out as it is asked for. Shapes: p atoms, w windows; of atoms that
+    are nobody's figures mean nothing."""
 
     known: Knowledge
     """Boxes, extremes, and the matrix of the independent sums."""
@@ -104,10 +75,7 @@ class Likely:
     """What may be spent."""
     counts: Counts = field(default_factory=Counts)
     """What was counted of components before; what is now is added."""
-    start: Start | None = None
-    """Where λ is looked for first."""
     ways: Ways = ALL
-    """What is reckoned with."""
 
     @cached_property
     def fit(self) -> Fit:
@@ -119,15 +87,12 @@ class Likely:
         """
         if self.fitted is not None:
             return self.fitted
-        found = Fit.of_answers(self.known, self.sums, self.tilt, self.start, self.allowance)
+        found = Fit.of_answers(self.known, self.sums, self.tilt, allowance=self.allowance)
         return with_observed(found, self.known)
 
     @cached_property
     def straight(self) -> Likely:
-        """The same by a formula that leaves skewness out; what is counted is as here.
-
-        Which of the two is too low hangs on the system.
-        """
+        """The same by a formula without skewness, which is sometimes nearer; what is counted is as here."""
         found = replace(self, fitted=replace(self.fit, skewed=False, worked_out=self.fit.leverage))
         shared = ("exact", "_doubtful", "apart", "heaped")
         vars(found).update({name: getattr(self, name) for name in shared})
@@ -138,11 +103,11 @@ class Likely:
         """This and `straight`, where they are not the same: a limit is held against each."""
         if not self.ways.skewness_benchmark_only:
             return (self.straight,)
-        return (self,) if self.exact[1].all() else (self, self.straight)
+        return (self,) if self.counted.all() else (self, self.straight)
 
     @cached_property
     def leverage(self) -> Floats:
-        """(p,) of one record of each atom; 0 of nobody's, and where sums at their ends leave one value."""
+        """(p,) the share of a record's variance that the sums explain; 0 where nothing is left to explain."""
         fit, count = self.fit, self.fit.observed.people
         moving = fit.variances[:count] > STILL
         return self._by_atom(np.where(moving, fit.leverage[:count], 0.0), 0.0)
@@ -157,7 +122,7 @@ class Likely:
 
     @cached_property
     def tilted(self) -> Floats:
-        """(p, w) p⁰ of one record of each atom; 0 of nobody's."""
+        """(p, w) of greatest entropy with the answered expected sums: what is said of groups, and no more."""
         return self._rows(np.arange(self.known.count), narrowed=False)
 
     def _rows(self, atoms: Ints, narrowed: bool) -> Floats:
@@ -214,13 +179,12 @@ class Likely:
 
     @cached_property
     def bits(self) -> Floats:
-        """(p,) log2 of about how many tables the atoms that hang together have at least; ∞ where no sum is
-        about them.
+        """(p,) log2 of about how many tables each component has at least; ∞ where no sum is about it.
 
         By the saddle point: Σ H(p⁰) − ½ log det(1 + 2π H), over a component's records, slacks and sums, where
-        a determinant is at most the product of its diagonal (Hadamard); the 1 is there because a whole number
-        without variance is one number. With a prior it is how many tables that are alike it amounts to. Of
-        clusters that are `apart` it is of their own sums alone.
+        a determinant is at most the product of its diagonal (Hadamard); the 1 stands for a whole number
+        without variance. With a prior it is how many tables alike it amounts to. Of clusters that are `apart`
+        it is of their own sums alone.
         """
         fit, seen = self.fit, self.fit.observed
         entropies = fit.logs - fit.theta * fit.means
@@ -233,7 +197,6 @@ class Likely:
         return np.where(self.apart.atoms, np.minimum(found, own), found)
 
     def _bits(self, seen: Observations, entropies: Floats) -> Floats:
-        """(p,) by some sums, and entropies of the columns, (q,)."""
         volumes = np.log1p(2 * np.pi * (seen.rows**2 @ (seen.sizes * self.fit.variances))) / 2
         labels = seen.components
         total = np.bincount(labels, seen.sizes * np.maximum(entropies, 0.0))
@@ -245,19 +208,18 @@ class Likely:
 
     @cached_property
     def reliable(self) -> Flags:
-        """(p,) as `Likelihood.reliable`."""
-        counted = self.exact[1]
+        """(p,) whether a row is counted, or the formula may be relied upon: enough tables are left, sums are
+        bells, and what attained extremes add to them was found."""
+        counted = self.counted
         return counted if counted.all() else counted | ((self.bits >= RELIABLE) & ~self.tangled)
 
     @cached_property
     def tangled(self) -> Flags:
-        """(p,) where the formula does not hold: a record's sums are no bell, or what attained extremes add to
-        them was not found."""
+        """(p,) where the formula does not hold: sums are no bell, or what extremes add was not found."""
         found = self.heaped.copy()
         if not self.fit.whole:
             labels = self.known.components
-            told = np.concatenate([each.atoms for each in self.known.extremes])
-            found |= np.isin(labels, labels[told])
+            found |= np.isin(labels, labels[np.concatenate([each.atoms for each in self.known.extremes])])
         return found
 
     @cached_property
@@ -268,8 +230,7 @@ class Likely:
 
     @cached_property
     def heaped(self) -> Flags:
-        """(p,) records in sums, differences of two, or combinations modulo a prime that are no bell: counted,
-        or not told."""
+        """(p,) records in sums, differences of two, or combinations modulo a prime that are no bell."""
         fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
         seen, marked = fit.observed, in_heaps(self.characters, fit.variances)
         if self.ways.residues_benchmark_only:
@@ -283,10 +244,7 @@ class Likely:
     @cached_property
     def apart(self) -> Apart:
         """Clusters by themselves, without sums that many share and that tell little."""
-        fit = self.fit.sums_alone
-        if self.known.observed or not len(self.sums):
-            return Apart.nothing(self.known, self.sums, fit.observed.matrix.shape[0])
-        return Apart.of(self.known, self.sums, self.characters, fit.variances, fit.factor, fit.point)
+        return Apart.of(self.known, self.sums, self.fit.sums_alone, self.characters)
 
     # --- what is counted
 
@@ -295,21 +253,18 @@ class Likely:
         """(p, w) rows of the components that are counted, and (p,) which those are."""
         known, windows = self.known, self.tilt.windows
         rows, counted = np.zeros((known.count, windows.count)), np.zeros(known.count, dtype=np.bool_)
-        if int(known.high.max()) + 1 > MOST_COUNTED or known.observed:
-            return rows, counted  # what is observed with noise cannot be counted
+        if known.observed:
+            return rows, counted  # with noise
         # p⁰ is exact for records in no answer
-        free = np.ones(known.count, dtype=np.bool_)
-        free[self._tied] = False
-        if free.any():
-            rows[free], counted[free] = self._rows(np.flatnonzero(free), narrowed=False), True
+        free = np.setdiff1d(np.arange(known.count), self._tied)
+        rows[free], counted[free] = self._rows(free, narrowed=False), True
         left = self.allowed(ALL_STEPS)
         for atoms in self._small if self.ways.counting_benchmark_only else ():
             steps = min(STEPS * (MORE if self.bits[atoms].min() < FEW_BITS else 1), left.steps)
             part = Allowance(steps, left.until)
             with contextlib.suppress(OutOfTime):
-                for atom, p in zip(atoms.tolist(), self.counted_units(atoms, None, part), strict=True):
-                    rows[atom] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
-                    counted[atom] = True
+                found = self.counted_units(atoms, None, part)
+                rows[atoms], counted[atoms] = gathered(known, atoms, found, windows), True
             left.spend(steps - part.steps + FOR_EACH)
             if left.over:
                 break
@@ -322,54 +277,27 @@ class Likely:
     @property
     def counted_components(self) -> list[Ints]:
         """Atoms of the components that are counted and of which answers tell something."""
-        counted = self.exact[1]
+        counted = self.counted
         return [atoms for atoms in self._small if counted[atoms].all()] if counted.any() else []
 
     def counted_units(
         self, atoms: Ints, aside: Aside | None = None, left: Allowance = UNLIMITED
     ) -> list[Floats]:
-        """By atom of a component, probabilities over the units of its box, besides who is put aside.
+        """By atom of a component, probabilities over the units of its box, besides who is put aside;
+        `OutOfTime` where it is too much to be counted, or no table has that."""
+        part = self.component(atoms, aside)
+        return self.counts.of(part.name, left, partial(part.rows, self.tilt))
 
-        Raises:
-            OutOfTime: too much to be counted with what may be spent, or no table has that.
-        """
-        near, name = self.apart, self.name_of(atoms, aside)
-        return self.counts.of(
-            name,
-            left,
-            lambda part: of_component(near.known, near.sums, atoms, part, self._odds(atoms), aside),
-        )
-
-    def name_of(self, atoms: Ints, aside: Aside | None = None) -> bytes:
-        """One name for components that are counted alike."""
+    def component(self, atoms: Ints, aside: Aside | None = None) -> Component:
+        """What counting some atoms, besides who is put aside, needs."""
         near = self.apart
-        return name_of(near.known, near.sums, atoms, aside, None if near.all else near.tilts)
-
-    def _odds(self, atoms: Ints) -> list[Floats] | None:
-        """By atom, how likely each unit of its box is before the sums that are left; None where
-        all are alike."""
-        logs, tilts, known = self.tilt.logs, self.apart.tilts[atoms], self.known
-        if logs is None and not tilts.any():
-            return None
-        found = []
-        for atom, tilt in zip(atoms.tolist(), tilts.tolist(), strict=True):
-            units = np.arange(known.low[atom], known.high[atom] + 1)
-            each = tilt * units
-            if logs is not None:
-                each = each + logs[units // self.tilt.windows.width]
-            found.append(np.exp(each - each.max()))
-        return found
+        return Component.of(near.known, near.sums, atoms, near.tilts, aside)
 
     @cached_property
     def _tied(self) -> Ints:
         """Atoms that a sum or an extreme is about."""
         extremes = [each.atoms for each in self.known.extremes]
-        return np.unique(np.concatenate([*np.nonzero(self._summed), *extremes]))
-
-    @cached_property
-    def _summed(self) -> Flags:
-        """(p,) whom a sum is about."""
-        return np.array(self.known.matrix.any(axis=0), dtype=np.bool_)
+        return np.unique(np.concatenate([*np.nonzero(self.known.matrix.any(axis=0)), *extremes]))
 
     @property
     def _small(self) -> list[Ints]:
@@ -388,13 +316,23 @@ class Likely:
         found = []
         for atoms in np.split(some, np.flatnonzero(np.diff(labels[some])) + 1):
             rows = int(known.matrix[:, atoms].any(axis=1).sum())
-            if not rows and not self.apart.all and self._summed[atoms].any():
+            if not rows and not self.apart.all and self.known.matrix[:, atoms].any():
                 continue  # what is said of them is said by sums that are left out
             if len(atoms) and len(atoms) - rows <= MOST_FREE and len(atoms) * rows <= MOST_ENTRIES:
                 found.append(atoms)
         return found
 
     # --- what is said of everybody
+
+    @property
+    def labels(self) -> Ints:
+        """(n,) atom of each record, and behind them of each lump."""
+        return self.known.atoms.labels[: self.known.atoms.real]
+
+    @property
+    def counted(self) -> Flags:
+        """(p,) whether a row is exact; else it is the formula's."""
+        return self.exact[1]
 
     @cached_property
     def rows(self) -> Floats:
@@ -403,7 +341,7 @@ class Likely:
 
     def rows_of(self, atoms: Ints) -> Floats:
         """(r, w) the posterior of one record of each of some atoms."""
-        exact, counted = self.exact[0][atoms], self.exact[1][atoms]
+        exact, counted = self.exact[0][atoms], self.counted[atoms]
         if not counted.all():
             exact[~counted] = self.formula_of(atoms[~counted])
         return exact
@@ -411,33 +349,16 @@ class Likely:
     @cached_property
     def plain(self) -> Flags:
         """(p,) whose row is the formula's, with no extreme mixed in."""
-        found: Flags = ~self.exact[1]
-        for _, able in self._doubtful:
-            found[self.fit.observed.atoms[able]] = False
+        found: Flags = ~self.counted
+        found[self._attaining[0]] = False
         return found
-
-    def all(self, size: int) -> Likelihood:
-        """Everything, for the first `size` records."""
-        return Likelihood(
-            self.known.atoms.labels[:size],
-            self.tilt.windows.values,
-            self.rows,
-            self.tilted,
-            self.leverage,
-            self.exact[1],
-            self.bits,
-            self.reliable,
-        )
 
 
 class Asked:
-    """Some queries, and what answers to them would make likely.
-
-    What hangs on the queries alone is worked out once; nothing is kept of the answers.
-    """
+    """Some queries, in the order in which they would be answered after all past ones, and what answers to
+    them would make likely. What hangs on the queries alone is worked out once; nothing is kept of answers."""
 
     def __init__(self, past: Likely, queries: Sequence[Query]) -> None:
-        """Work out nothing yet of queries that would be answered in this order, after all past ones."""
         self.queries, self._past = list(queries), past
         self._sums = [place for place, query in enumerate(queries) if query.kind == "sum"]
 
@@ -457,14 +378,12 @@ class Asked:
         before = past.fit.sums_alone
         fit = Fit.of_answers(known, sums, past.tilt, (before.observed.sums, before.point), allowance)
         fit = with_observed(replace(fit, before=self._variances[fit.observed.atoms]), known)
-        return replace(past, known=known, sums=sums, fitted=fit, allowance=allowance, start=None)
+        return replace(past, known=known, sums=sums, fitted=fit, allowance=allowance)
 
     @cached_property
     def known(self) -> Knowledge:
-        """The parts that past answers and these queries make, before anything of the answers is known.
-
-        With all rows of sums, past and new: a new one may follow from others.
-        """
+        """The parts that past answers and these queries make, before anything of the answers is known, with
+        all rows of sums, past and new: a new one may follow from others."""
         past, size = self._past.known, len(self._past.known.atoms.labels)
         spares = with_spares(size, self.queries) - size
         fine = (past.grown(spares, self._past.top) if spares else past).refined(self.queries)

@@ -1,12 +1,11 @@
-"""Marginals under the model `exact`: all tables on the grid that agree with every answer are equally likely.
+"""Marginals under the model `exact`, and reports: how much answers tell of classes of records.
 
-Components are counted (`components`). What cannot be counted is estimated from random tables that agree with
-the answers, and says so. Every value of the grid is taken for equally likely before any answer, whatever
-prior the system draws its tables from. What is excluded is for `AnsweredSystem.bounds` and `certified`.
-
-The baseline of risk is what `exact` makes of that part of the answers which is about the whole table
-(`about_everybody`). It depends on what is known and not on how it was asked: a total that follows from the
-totals of two halves is part of it, so that asking for it, which teaches nothing, changes no risk.
+- `exact`: all tables on the grid that agree with every answer are equally likely, whatever prior the system
+  draws its tables from. Components are counted (`components`), or estimated from random tables and marked.
+- Risk = 1 − A / A_baseline. Under `exact` the baseline is what follows from the answers about the whole table
+  alone (`about_everybody`), however these were asked: asking for what follows changes no risk. Of posteriors
+  it is that of `baselines`. 0: nothing learned beyond it; 1: the value is known, or the baseline leaves
+  nothing open; below 0: more uncertain than the baseline.
 
 Source: `mathematics.md`, 3; paper 003, Section 3.3 (`exact`).
 """
@@ -16,20 +15,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from cae_sql.domain import Domain
-from cae_sql.errors import InvalidInput
+from cae_sql.errors import InvalidInput, OutOfTime
+from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Query
 from cae_sql.inference.facts.repeated import multiples
 from cae_sql.inference.intervals.bounds import Solved, solved
-from cae_sql.inference.posterior.components import counted_exactly
-from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Windows
+from cae_sql.inference.posterior.baselines import (
+    Baseline,
+    against,
+    areas_of_rows,
+    entropies_of_rows,
+    posterior_risks,
+)
+from cae_sql.inference.posterior.components import Component, Counts, attained, gathered
+from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
+from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
+from cae_sql.measure.distribution import is_number
+from cae_sql.risk import Epsilon
 
 ESTIMATE = 200
 """Random tables that an estimate rests on."""
@@ -45,7 +57,7 @@ class Marginals:
     """(w,) at which each window begins: the domain's values."""
     probabilities: Floats
     """(p, w) of one record of each atom, rows of sum 1."""
-    estimated: NDArray[np.bool_]
+    estimated: Flags
     """(p,) whether a row is an estimate from random tables, and not counted."""
 
     def of(self, record: int) -> Floats:
@@ -86,17 +98,44 @@ def marginals(
     if domain is not None and not isinstance(domain, Domain):
         raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
     windows, given = Windows.of(system.grid, domain), list(system.answers if answers is None else answers)
-    found = solved_of(system, given)
-    known = found.known
-    windows.check_rows(known.count)
-    rows, estimated = counted_exactly(known, found.sums, windows)
+    found, rows, estimated = counted_marginals(system, given, windows)
     if estimated.any():
-        rows[estimated] = _estimate(system, given, known, windows)[estimated]
-    return Marginals(known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
+        rows[estimated] = _estimate(system, given, found.known, windows)[estimated]
+    return Marginals(found.known.atoms.labels[: system.first_spare], windows.values, rows, estimated)
+
+
+def counted_marginals(
+    system: AnsweredSystem,
+    answers: Sequence[Answer],
+    windows: Windows,
+    counts: Counts | None = None,
+    allowance: Allowance = UNLIMITED,
+) -> tuple[Solved, Floats, Flags]:
+    """What some answers settle, (p, w) their marginals, and (p,) where these could not be counted;
+    `OutOfTime` where not all components were tried, and errors of `marginals`."""
+    found = solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
+    known, alike, counts = found.known, Tilt(windows), counts or Counts()
+    windows.check_rows(known.count)
+    rows = alike.rows(known.low, known.high, np.zeros(known.count))  # of those tied to nobody
+    missing, tied = np.zeros(known.count, dtype=np.bool_), np.array(known.matrix.any(axis=0), dtype=np.bool_)
+    for extreme in attained(known):
+        tied[extreme.atoms] = True
+    for label in np.unique(known.components[tied]).tolist():
+        if allowance.over:
+            raise OutOfTime("not all components were counted in time")
+        atoms = np.flatnonzero(known.components == label)
+        part = Component.of(known, found.sums, atoms)
+        try:
+            units = counts.of(part.name, allowance, partial(part.rows, alike))
+        except OutOfTime:
+            missing[atoms] = True
+        else:
+            rows[atoms] = gathered(known, atoms, units, windows)
+    return found, rows, missing
 
 
 def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, windows: Windows) -> Floats:
-    """How often each value occurs among an atom's records in random tables that agree with the answers."""
+    """(p, w) how often each value occurs among an atom's records in random tables that agree."""
     grid = system.grid
     # without the system's prior, which is no part of `exact`
     plain = AnsweredSystem(
@@ -112,20 +151,9 @@ def _estimate(system: AnsweredSystem, answers: list[Answer], known: Knowledge, w
     return found
 
 
-def solved_of(system: AnsweredSystem, answers: Sequence[Answer]) -> Solved:
-    """Boxes, extremes and independent sums of some answers, with the sums' right-hand sides.
-
-    Raises:
-        InconsistentAnswers: a sum contradicts others, or boxes are empty.
-    """
-    return solved(system.size, system.grid, answers, range(len(answers)), 1, lumps=system.lumps)
-
-
 def about_everybody(found: Solved) -> list[Answer]:
-    """The sum, maximum and minimum over all records, lumps included, those that answers tell or imply.
-
-    With rows that have no ±1 the total may follow from the sums and still count as not known, the safe side.
-    """
+    """The sum, maximum and minimum over all records, lumps included, those that answers tell or imply; of
+    rows that have no ±1 the total may count as not known, the safe side."""
     known, told = found.known, list[Answer]()
     everybody = np.arange(known.atoms.real)
     if len(known.matrix):
@@ -139,3 +167,113 @@ def about_everybody(found: Solved) -> list[Answer]:
         if value is not None:
             told.append(query.answered(Fraction(value)))
     return told
+
+
+# --- reports by class
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRisks:
+    """Figures of classes, (c,), in ascending order of their labels."""
+
+    label: Ints
+    records: Ints
+    """How many records the class has."""
+    initial_entropy: Floats
+    """H0 of the average over the class, bits."""
+    entropy_at_epsilon: Floats | None
+    """H(ε), bits; None where no ε was asked for."""
+    area: Floats
+    """Bits × units of the column."""
+    baseline_area: Floats
+    """The least A_baseline of its records; under `exact` that of everybody."""
+    risk: Floats
+    """1 − A / A_baseline of the average."""
+    worst_risk: Floats
+    """The greatest risk of a single record of the class, taken by itself."""
+    estimated: Flags
+    """Whether a record of the class has a distribution that cannot be relied upon."""
+    leverage: Floats | None
+    """The greatest of a record of the class; None under `exact`."""
+
+
+def model_risks(
+    system: AnsweredSystem, labels: ArrayLike, domain: Domain, epsilon: Epsilon | None = None
+) -> ModelRisks:
+    """The figures of classes of records that an intruder cannot tell apart.
+
+    Args:
+        system: On a grid.
+        labels: (n,) class of each record, whole numbers; behind them of each lump, which counts as often as
+            it has records.
+        domain: At whose step the distributions are judged; see `marginals`.
+        epsilon: Approximate compromise range at which H is wanted too.
+
+    Raises:
+        InvalidInput: labels that cannot be used, or as `marginals`.
+        InconsistentAnswers: no table agrees with the answers.
+        OutOfTime: as `marginals`.
+    """
+    if not isinstance(domain, Domain):
+        raise InvalidInput(f"domain must be a Domain, not {type(domain).__name__}")
+    if epsilon is not None and not is_number(epsilon):
+        raise InvalidInput(f"epsilon must be a number of 0 or more, not {epsilon!r:.60}")
+    found, codes = marginals(system, domain), np.asarray(labels)
+    if codes.ndim != 1 or codes.dtype.kind not in "iu" or len(codes) != system.first_spare:
+        count = system.first_spare
+        raise InvalidInput(f"labels must be {count} whole numbers, one for each record or lump")
+    baseline = marginals(system, domain, about_everybody(system.solved))
+    base = areas_of_rows(baseline.probabilities[:1], domain)
+    risk = against(areas_of_rows(found.probabilities, domain), base, domain)
+    return _figures(system, codes, found, np.repeat(base, len(risk)), risk, domain, epsilon)
+
+
+def risks_of_classes(
+    system: AnsweredSystem,
+    likely: Likely,
+    codes: Ints,
+    domain: Domain,
+    baseline: Baseline,
+    epsilon: Epsilon | None = None,
+) -> ModelRisks:
+    """As `model_risks`, by the posterior; nobody is an insider."""
+    likely.tilt.windows.check_rows(likely.known.count)
+    found, labels = posterior_risks(likely, domain, baseline), likely.known.atoms.labels[: system.first_spare]
+    rows = Marginals(labels, likely.tilt.windows.values, likely.rows, ~likely.reliable)
+    return _figures(system, codes, rows, found.baseline, found.risk, domain, epsilon, likely.leverage)
+
+
+def _figures(
+    system: AnsweredSystem,
+    codes: Ints,
+    found: Marginals,
+    base: Floats,
+    risk: Floats,
+    domain: Domain,
+    epsilon: Epsilon | None,
+    leverage: Floats | None = None,
+) -> ModelRisks:
+    """By class of each record and lump, and each atom's distribution, A_baseline, risk and leverage, (p,)."""
+    label, code = np.unique(codes, return_inverse=True)
+    records = np.bincount(code, system.people, len(label)).astype(np.int64)
+    shares = csr_array((system.people / records[code], (code, found.labels)), (len(label), len(risk)))
+    mixed = shares @ found.probabilities
+
+    def greatest(of_atoms: Floats) -> Floats:
+        most = np.full(len(label), -np.inf)
+        np.maximum.at(most, code, of_atoms[found.labels])
+        return most
+
+    area, least = areas_of_rows(mixed, domain), -greatest(-base)
+    return ModelRisks(
+        label.astype(np.int64),
+        records,
+        entropies_of_rows(mixed, domain, 0.0),
+        None if epsilon is None else entropies_of_rows(mixed, domain, float(epsilon)),
+        area,
+        least,
+        against(area, least, domain),
+        greatest(risk),
+        greatest(found.estimated.astype(np.float64)) > 0,
+        None if leverage is None else greatest(leverage),
+    )

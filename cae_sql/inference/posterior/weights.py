@@ -33,18 +33,9 @@ class Weighted:
     scale: float = 0.0
 
     @property
-    def name(self) -> tuple[bytes, bytes, float]:
-        """Equal for equal sets."""
-        return self.positions.tobytes(), self.weights.tobytes(), self.scale
-
-    @property
     def span(self) -> int:
         """Greatest minus least position."""
         return int(self.positions[-1] - self.positions[0])
-
-    def part(self, first: int, last: int) -> Weighted:
-        """The positions from one place to before another."""
-        return Weighted(self.positions[first:last], self.weights[first:last], self.scale)
 
     def at(self, wanted: Ints) -> Floats:
         """(…) the weight of each wanted position; 0 where there is none."""
@@ -53,18 +44,16 @@ class Weighted:
         return found
 
     def times(self, other: Weighted) -> Weighted:
-        """The weighted set of sums of one position of each; its greatest weight is 1 in the new scale.
-
-        Raises:
-            OutOfTime: more than `MOST_PAIRS` products.
-        """
+        """The weighted set of sums of one position of each, its greatest weight 1 in the new scale;
+        `OutOfTime` beyond `MOST_PAIRS` products."""
         scale, start = self.scale + other.scale, self.positions[0] + other.positions[0]
         pairs = len(self.positions) * len(other.positions)
         dense = (self.span + 1) * (other.span + 1)
         if min(pairs, dense) > MOST_PAIRS:
             raise OutOfTime(f"{pairs:,} pairs of sums are too many to be added up")
         if dense <= 4 * pairs:
-            weights = np.convolve(self._dense(), other._dense())
+            mine, theirs = (np.bincount(w.positions - w.positions[0], w.weights) for w in (self, other))
+            weights = np.convolve(mine, theirs)
             positions = start + np.arange(len(weights))
         else:
             positions, at = np.unique(np.add.outer(self.positions, other.positions), return_inverse=True)
@@ -74,11 +63,7 @@ class Weighted:
         return Weighted(positions[kept], weights[kept] / top, scale + math.log(top))
 
     def power(self, count: int) -> Weighted:
-        """The weighted set of sums of `count` positions, each its own choice; of none the sum is 0.
-
-        Raises:
-            OutOfTime: as `times`.
-        """
+        """The weighted set of sums of `count` positions, each its own choice; of none the sum is 0."""
         found, square = Weighted(np.zeros(1, dtype=np.int64), np.ones(1)), self
         while count:
             if count & 1:
@@ -86,9 +71,4 @@ class Weighted:
             count >>= 1
             if count:
                 square = square.times(square)
-        return found
-
-    def _dense(self) -> Floats:
-        found = np.zeros(self.span + 1)
-        found[self.positions - self.positions[0]] = self.weights
         return found

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.posterior import likely as likely_module
+from cae_sql.inference.posterior.components import Component
 from cae_sql.inference.posterior.likely import Asked
 from cae_sql.inference.system import AnsweredSystem
 from tests.cae_sql.inference.posterior.oracles import likely, variation
@@ -157,9 +157,9 @@ def test_what_was_counted_of_parts_that_a_question_leaves_alone_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By the next question too: each component is counted once, and each answer to a question."""
-    counted, count = list[int](), likely_module.of_component
+    counted, count = list[int](), Component.rows
     monkeypatch.setattr(
-        likely_module, "of_component", lambda *args: counted.append(len(args[2])) or count(*args)
+        Component, "rows", lambda part, *args: counted.append(len(part.low)) or count(part, *args)
     )
     system = AnsweredSystem(20, 0, 9, 1)
     system.add_sum([0, 1, 2], 12)

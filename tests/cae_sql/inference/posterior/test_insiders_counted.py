@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior import insiders
-from cae_sql.inference.posterior.insiders import Measure, counted_with_insider
+from cae_sql.inference.posterior.insiders import counted_with_insider
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure import cae_area
@@ -59,7 +59,7 @@ def by_all_tables(tables: NDArray[np.int64], record: int, top: int, insiders: bo
 def test_the_greatest_risk_with_an_insider_is_that_by_all_tables(seed: int) -> None:
     system, tables, standard = drawn(seed)
     past = LikelyKnowledge(system, standard)
-    found = counted_with_insider(past.likely, Measure(standard.domain, past.baselines))
+    found = counted_with_insider(past.likely, past.measures[0][0])
     labels, top = past.likely.known.atoms.labels, int(standard.domain.maximum)
     for record in range(system.size):
         if found.atoms[labels[record]]:
@@ -73,7 +73,7 @@ def test_most_of_these_systems_are_counted() -> None:
     for seed in range(12):
         system, _, standard = drawn(seed)
         past = LikelyKnowledge(system, standard)
-        found = counted_with_insider(past.likely, Measure(standard.domain, past.baselines))
+        found = counted_with_insider(past.likely, past.measures[0][0])
         counted += found.atoms[past.likely.known.atoms.labels[: system.size]].tolist()
     assert np.mean(counted) > 0.6
 
@@ -84,7 +84,7 @@ def test_who_has_nearly_all_of_a_sum_knows_what_the_others_have_better_than_the_
     system.add_sum(range(5), 5)
     standard = LikelyStandard(Limit(risk=0.8194), Domain(0, 4, 1), "prior", 1)
     past = LikelyKnowledge(system, standard)
-    (risk,) = counted_with_insider(past.likely, Measure(standard.domain, past.baselines)).risk[:1]
+    (risk,) = counted_with_insider(past.likely, past.measures[0][0]).risk[:1]
     grid = np.arange(5)
     assert risk == pytest.approx(1 - cae_area(grid[:2], [0.75, 0.25]) / cae_area(grid, np.full(5, 0.2)))
     assert risk > 0.8194
@@ -96,7 +96,7 @@ def test_components_of_many_records_and_values_are_left_to_the_formula(
     system = AnsweredSystem(8, 0, 4, 1)
     system.add_sum(range(8), 16)
     past = LikelyKnowledge(system, LikelyStandard(Limit(risk=0.5), Domain(0, 4, 1), "prior", 1))
-    measure = Measure(past.standard.domain, past.baselines)
+    measure = past.measures[0][0]
     assert counted_with_insider(past.likely, measure).atoms.all()
     monkeypatch.setattr(insiders, "MOST_ROOM", 39)
     assert not counted_with_insider(past.likely, measure).atoms.any()
@@ -110,7 +110,7 @@ def test_what_cannot_be_counted_with_what_may_be_spent_is_left_to_the_formula(
     system.add_sum([2, 3, 4, 5], 8)
     system.add_sum([0, 2, 4], 6)
     past = LikelyKnowledge(system, LikelyStandard(Limit(risk=0.5), Domain(0, 4, 1), "prior", 1))
-    measure = Measure(past.standard.domain, past.baselines)
+    measure = past.measures[0][0]
     assert past.likely.exact[1].all()
     monkeypatch.setattr(insiders, "ALL_STEPS", 0)
     assert not counted_with_insider(past.likely, measure).atoms.any()

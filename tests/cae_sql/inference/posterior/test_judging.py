@@ -15,9 +15,8 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Kind, Query
 from cae_sql.inference.posterior import components
-from cae_sql.inference.posterior.figures import model_risks
 from cae_sql.inference.posterior.judging import UNKNOWN, ModelKnowledge, ModelQuestion, ModelStandard
-from cae_sql.inference.posterior.marginals import about_everybody, marginals
+from cae_sql.inference.posterior.marginals import about_everybody, marginals, model_risks
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure import cae_area, cae_entropy
 from cae_sql.risk import Limit

@@ -135,7 +135,7 @@ def test_what_was_kept_of_fewer_answers_changes_no_figure():
         assert judged[0].risk == pytest.approx(judged[1].risk, abs=5e-3)
         assert (kept.likely.known.atoms.labels == anew.likely.known.atoms.labels).all()
         assert kept.likely.rows == pytest.approx(anew.likely.rows, abs=1e-6)
-        before = kept
+        before = kept.counts
         system.accept([query.answered(told)])
 
 
