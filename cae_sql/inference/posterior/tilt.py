@@ -29,9 +29,8 @@ STEPS = 200
 CLOSE = 1e-9
 """Expected sums are off by at most about this many standard deviations of the sums."""
 CRAWLS = 1e-5
-"""So many deviations off, a step that lowers the decrement by less than half is the last: Newton's method
-does better where it gets anywhere. What is left lies along sums that boxes have all but settled, where
-`RIDGE` holds it: in the audit of a server's log fits went on there for all 200 steps, from 1e-5 to 1e-6."""
+"""So many deviations off, a step that lowers the decrement by less than half is the last: what is left lies
+along sums that boxes have all but settled, where `RIDGE` holds it. Fits went on there for all 200 steps."""
 FIGURED = 30
 """Steps for the moments of an atom, of which each of Newton's steps needs all."""
 NONE = 1e-200
@@ -39,12 +38,12 @@ NONE = 1e-200
 SHORTEST = 1e-12
 """Part of a step below which none is taken."""
 RIDGE = 1e-12
-"""Added to a diagonal of 1, so that equations have one solution."""
+"""Added to a diagonal of 1."""
 STEEPEST = 300.0
-"""Greatest tilt over a box for `reweighted`: beyond, weights of one end leave the floats' range."""
+"""Greatest tilt over a box for `reweighted`: beyond, weights leave the floats' range."""
 NEAR = 0.005
-"""Standard deviations, or units where these are less, as a tilt, over which variances are differentiated.
-With 0.02 the third cumulant of a steep tilt is off by a thousandth, with this by a twentieth of that."""
+"""Standard deviations, or units where these are less, as a tilt, over which variances are differentiated. The
+third cumulant of a steep tilt is off by a thousandth with 0.02, with this by a twentieth of that."""
 LARGEST_SHIFT = 1e4
 """Greatest logarithm that `reweighted` multiplies tables by, so that it is right to twelve decimals."""
 
@@ -115,8 +114,8 @@ def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
 def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moments]:
     """Moments of tilted distributions that are spread evenly within each of some windows.
 
-    By the ends of each atom's box in each window, (p, w), which is none of it where the greatest unit is less
-    than the least, and by the logarithm of a unit's weight in each, (w,).
+    By the part of each atom's box in each window, (p, w), none where its end is before its beginning, and by
+    the logarithm of a unit's weight in each window, (w,).
     """
     inside, within = high >= low, of_boxes(low, np.maximum(low, high))
 
@@ -145,8 +144,14 @@ def fitted(
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
-    Coefficients are (k, p), sizes are records in each atom, and moments of one of them, by θ (p,). It begins
-    at the λ of like sums, or at 0, and ends where so many standard deviations are near enough.
+    Args:
+        matrix: (k, p) coefficients.
+        sizes: (p,) records in each atom.
+        sums: (k,) right-hand sides.
+        moments: (p,) of one record of each atom, by θ.
+        start: λ of like sums; None for 0.
+        allowance: What may be spent.
+        close: How many standard deviations off are near enough.
 
     Raises:
         OutOfTime: more than may be spent.
@@ -183,11 +188,8 @@ def fitted(
 
 
 def _solved(by_atom: scipy.sparse.csc_array, weights: Floats, right: Floats) -> Floats:
-    """The solution of A diag(weights) Aᵀ x = right, where it is singular nearly.
-
-    Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
-    are over a million records.
-    """
+    """The solution of A diag(weights) Aᵀ x = right, scaled to a diagonal of 1: sums that boxes have all but
+    settled must not be damped because others are over a million records."""
     hessian = gram(by_atom, weights)
     diagonal = hessian.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > NONE, diagonal, 1.0))
@@ -201,11 +203,8 @@ def _solved(by_atom: scipy.sparse.csc_array, weights: Floats, right: Floats) -> 
 def reweighted(
     values: list[Weighted], matrix: scipy.sparse.csr_array, sizes: Ints, sums: Ints
 ) -> tuple[list[Weighted], float]:
-    """The same sets with weights times exp(θ u), θ a combination of the sums' rows, and the shift.
-
-    Tables that have these sums keep their proportions: each weighs exp(shift) times what it did. And where λ
-    could be found, the sums are the expected ones.
-    """
+    """The same sets with weights times exp(θ u), θ = Aᵀ λ, and the shift: tables that have these sums weigh
+    exp(shift) times what they did. Where λ could be found, the sums are the expected ones."""
     point, _ = fitted(matrix, sizes, sums, of_sets(values))
     theta = matrix.T @ point
     steepest = max((abs(t) * each.span for t, each in zip(theta, values, strict=True)), default=0.0)

@@ -21,7 +21,7 @@ from cae_sql.inference.tables.priors import Prior
 LARGEST = 50_000_000
 """Probabilities that are held at once: 400 MB."""
 MOST_WITH_PRIOR = 5_000_000
-"""Groups of records times windows that are gone through in each step towards a model with a prior."""
+"""Groups of records times windows of a model with a prior."""
 
 
 @dataclass(frozen=True, eq=False)
