@@ -32,7 +32,7 @@ import numpy as np
 import scipy
 
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
+from cae_sql.inference.posterior.windows import Tilt, normal
 
 LISTED = 4_096
 """Units of a domain that are summed one by one."""
@@ -60,9 +60,8 @@ class Bells(NamedTuple):
     """p⁰ and a bell, for each of r records: (r,) each."""
 
     low: Ints
-    """Least unit of each one's box."""
     high: Ints
-    """Greatest."""
+    """Least and greatest unit of each one's box."""
     theta: Floats
     """θ + ℓ."""
     middle: Floats
@@ -73,12 +72,12 @@ class Bells(NamedTuple):
     def rows(self, tilt: Tilt) -> Floats:
         """(r, w) distributions over windows."""
         count, units = tilt.windows.count, tilt.windows.width * tilt.windows.count
-        flat, narrow = self.kappa * float(units) ** 2 <= FLAT, self.kappa * NARROW**2 > 1.0
-        ways = [(_at_middles, flat), (_around, narrow), (_integrated, ~(flat | narrow))]
-        if units <= LISTED:
-            ways = [(_one_by_one, np.ones(len(flat), dtype=np.bool_))]
+        listed = np.full(len(self.kappa), units <= LISTED)
+        flat = ~listed & (self.kappa * float(units) ** 2 <= FLAT)
+        summed = listed | (self.kappa * NARROW**2 > 1.0)
+        ways = ((_at_middles, flat), (_summed, summed), (_integrated, ~(flat | summed)))
         each = units if units <= LISTED else 2 * AROUND + count
-        found, step = np.empty((len(flat), count)), max(1, AT_ONCE // each)
+        found, step = np.empty((len(listed), count)), max(1, AT_ONCE // each)
         for work, chosen in ways:
             at = np.flatnonzero(chosen)
             for first in range(0, len(at), step):
@@ -87,27 +86,21 @@ class Bells(NamedTuple):
         return found
 
 
-def _one_by_one(tilt: Tilt, bells: Bells) -> Floats:
-    """Every unit of the domain."""
-    return _summed(tilt, bells, np.arange(tilt.windows.width * tilt.windows.count))
-
-
-def _around(tilt: Tilt, bells: Bells) -> Floats:
-    """The units around where a narrow bell is highest."""
-    turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
-    top = np.clip(np.rint(bells.middle + turned), bells.low, bells.high).astype(np.int64)
-    return _summed(tilt, bells, top[:, None] + np.arange(-AROUND, AROUND + 1))
-
-
-def _summed(tilt: Tilt, bells: Bells, units: Ints) -> Floats:
-    """By units of the domain, (u,) or (r, u)."""
-    windows = tilt.windows
+def _summed(tilt: Tilt, bells: Bells) -> Floats:
+    """Over every unit of the domain, or those around where a narrow bell is highest."""
+    windows, many = tilt.windows, tilt.windows.width * tilt.windows.count
+    if many <= LISTED:
+        units = np.arange(many)
+    else:
+        turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
+        top = np.clip(np.rint(bells.middle + turned), bells.low, bells.high).astype(np.int64)
+        units = top[:, None] + np.arange(-AROUND, AROUND + 1)
     away, places = units - bells.middle[:, None], np.clip(units // windows.width, 0, windows.count - 1)
     logs = bells.theta[:, None] * away - 0.5 * bells.kappa[:, None] * away**2
     if tilt.logs is not None:
         logs += tilt.logs[places]
     logs[(units < bells.low[:, None]) | (units > bells.high[:, None])] = -np.inf
-    p = _normal(logs)
+    p = normal(logs)
     if units.ndim == 1 and windows.width == 1:
         return p
     found = np.zeros((len(p), windows.count))
@@ -136,11 +129,4 @@ def _integrated(tilt: Tilt, bells: Bells) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # where a box has no part in a window
         logs = ends + np.log1p(-np.exp(scipy.special.log_ndtr(start) - ends))
     logs = np.where(last >= first, logs, -np.inf)
-    return _normal(logs if tilt.logs is None else logs + tilt.logs)
-
-
-def _normal(logs: Floats) -> Floats:
-    """Rows of logarithms as rows of sum 1, whatever their scale."""
-    p = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found: Floats = p / p.sum(axis=1, keepdims=True)
-    return found
+    return normal(logs if tilt.logs is None else logs + tilt.logs)

@@ -130,9 +130,8 @@ class Fit:
     def leverage(self) -> Floats:
         """(q,) h of one record of each column.
 
-        Records vary together since one of them attains an extreme, so sums vary less, and those beside them
-        have more. Of these records themselves it stays: what others have hangs on the own value by more than
-        sums.
+        That one of some records attains an extreme makes them vary together, so that sums vary less: others
+        in these sums have more. Of these records themselves it stays.
         """
         if self.worked_out is not None:
             return self.worked_out

@@ -130,10 +130,8 @@ def waves(width: int, count: int, frequencies: Frequencies) -> np.ndarray:
 
 
 def in_heaps(characters: Characters, variances: Floats) -> Flags:
-    """(q,) columns with some sum, or difference of two, that is no bell, for one of their records.
-
-    `variances` are of one record of each column, (q,).
-    """
+    """(q,) columns with some sum, or difference of two, that is no bell, for one of their records, whose
+    `variances` are (q,)."""
     seen, found = characters.observed, np.zeros(len(variances), dtype=np.bool_)
     if not seen.matrix.nnz or not len(characters.frequencies):
         return found

@@ -180,9 +180,7 @@ def risks_with_insider(
     ranges = np.stack([np.zeros(len(some)), gain]), np.stack([-shift, shift])
     worst[some] = _of_ranges(likely, some, *ranges, measure)
     some = some[~(worst[some] <= enough)]  # what is no number keeps nothing
-    step = max(1, PAIRS // max(seen.people, 1))
-    for first in range(0, len(some), step):
-        part = some[first : first + step]
+    for part in np.array_split(some, len(some) * seen.people // PAIRS + 1) if len(some) else ():
         worst[part] = _over_pairs(likely, part, values, measure, enough)
     risk = np.full(likely.known.count, -np.inf)
     risk[seen.atoms] = worst
@@ -345,13 +343,12 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         for unit in np.flatnonzero(alone[place] > 0)
     ]
     who, values = (np.array(each, dtype=np.int64) for each in zip(*asides, strict=True))
-    # by insider and value, of each other record its row
+    # (m, a, w) by insider and value, of each other record its row
     rows = np.zeros((len(asides), len(atoms), windows.count))
     for number, (place, value) in enumerate(asides):
         counted = likely.counted_units(atoms, (int(atoms[place]), value), left)
-        for other, p in enumerate(counted):
-            units = np.arange(known.low[atoms[other]], known.high[atoms[other]] + 1)
-            rows[number, other] = windows.gathered(units, p)
+        for other, (atom, p) in enumerate(zip(atoms.tolist(), counted, strict=True)):
+            rows[number, other] = windows.gathered(np.arange(known.low[atom], known.high[atom] + 1), p)
     columns, risk = np.searchsorted(likely.fit.observed.atoms, atoms), np.full(len(atoms), -np.inf)
     for other in np.flatnonzero(people).tolist():
         some, column = np.flatnonzero((who != other) | (people[other] > 1)), int(columns[other])

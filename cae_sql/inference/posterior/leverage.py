@@ -111,18 +111,18 @@ class Carriers:
         variance, taken = float(self._variances[group]), list[tuple[int, float]]()
         if variance <= STILL or not len(self._covariances):
             return taken
-        toward: Floats = variance * self._matrix[:, [group]].toarray()[:, 0]
-
-        def told(rows: list[int]) -> float:
-            part = np.linalg.lstsq(self._covariances[np.ix_(rows, rows)], toward[rows], rcond=1e-10)[0]
-            return float(toward[rows] @ part) / variance
-
-        total, enough = 0.0, share * told(list(range(len(toward))))
+        # covariances given the sums that are taken: of the sums, and of these with the record
+        left, toward = self._covariances.copy(), variance * self._matrix[:, [group]].toarray()[:, 0]
+        least = NOTHING * np.diag(left) + np.finfo(float).tiny
+        total, enough = 0.0, share * float(toward @ np.linalg.lstsq(left, toward, rcond=1e-10)[0]) / variance
         while len(taken) < most and total < enough:
-            each = [told([*(one for one, _ in taken), row]) for row in range(len(toward))]
-            row = int(np.argmax(each))
-            if each[row] - total <= NOTHING:
+            open_ = np.diag(left)
+            gains = np.where(open_ > least, toward**2 / np.maximum(open_, least), 0.0) / variance
+            row = int(np.argmax(gains))
+            if gains[row] <= NOTHING:
                 break
-            total = each[row]
+            total += float(gains[row])
             taken.append((row, min(total, 1.0)))
+            said = left[row] / left[row, row]
+            toward, left = toward - said * toward[row], left - np.outer(said, left[row])
         return taken

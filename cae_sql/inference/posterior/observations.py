@@ -16,7 +16,6 @@ Source: `mathematics.md`, 7 and 8.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 import numpy as np
 import scipy
@@ -40,9 +39,8 @@ class Observations:
     sizes: Ints
     """(q,) records of each column; of a slack 1."""
     low: Ints
-    """(q,) least value of one record of each column."""
     high: Ints
-    """(q,) greatest value."""
+    """(q,) least and greatest value of one record of each column."""
     atoms: Ints
     """(a,) which of the knowledge's atoms the first columns are."""
 
@@ -58,14 +56,6 @@ class Observations:
         labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
         found: Ints = np.unique(labels[: len(self.sizes)], return_inverse=True)[1]
         return found
-
-    @cached_property
-    def name(self) -> bytes:
-        """Equal for equal matrices."""
-        found = blake2b(digest_size=20)
-        for part in (self.matrix.indptr, self.matrix.indices, self.matrix.data):
-            found.update(b"%d " % len(part) + np.ascontiguousarray(part).tobytes())
-        return found.digest()
 
     def with_rows(self, some: Flags) -> Observations:
         """The same records under some of the sums, (k,)."""

@@ -54,22 +54,18 @@ STEEPEST = 60.0
 """Tilt over the whole domain at which the search for s ends: nothing is left there."""
 
 
+@lru_cache(64)
 def sees(tilt: Tilt, risk: float | None) -> bool:
     """Whether ranges show in the bell of whoever has whatever value, under a prior; `risk` is the limit, None
     where it is not one of risk."""
     count, width = tilt.windows.count, tilt.windows.width
-    low = np.zeros(1, dtype=np.int64)
+    low, most = np.zeros(1, dtype=np.int64), LIMIT if risk is None else float(risk)
     chances = tilt.rows(low, low + count * width - 1, np.zeros(1))[0]
-    gathered = np.add.reduceat(chances, np.arange(0, count, -(-count // MOST)))
+    prior = np.add.reduceat(chances, np.arange(0, count, -(-count // MOST)))
     spare = SPARE if tilt.logs is None or np.ptp(tilt.logs) < FLAT else STATED
-    return _sees(tuple(gathered.tolist()), LIMIT if risk is None else float(risk), spare)
-
-
-@lru_cache(64)
-def _sees(chances: tuple[float, ...], risk: float, spare: float) -> bool:
-    prior, domain = np.array(chances), Domain(0, len(chances) - 1, 1)
     if len(prior) < 3:
         return False
+    domain = Domain(0, len(prior) - 1, 1)
     x = np.arange(len(prior))
     whole = float(areas_of_rows(prior[None], domain)[0])
     away = x - prior @ x
@@ -78,12 +74,12 @@ def _sees(chances: tuple[float, ...], risk: float, spare: float) -> bool:
     rows /= rows.sum(axis=1, keepdims=True)
     tried = list(zip(rows, areas_of_rows(rows, domain).tolist(), strict=True))
     # the shortest boxes in which all values alike would leave enough
-    sizes = (size for size in range(2, len(prior)) if uniform_area(size, 1) >= whole * (1 - risk))
+    sizes = (size for size in range(2, len(prior)) if uniform_area(size, 1) >= whole * (1 - most))
     size = next(sizes, len(prior))
     starts = x[: len(prior) - size + 1]
     boxes = [np.where((x >= start) & (x < start + size), prior, 0.0) for start in starts]
     tried += [(box / box.sum(), whole) for box in boxes if box.sum() > 0]
-    return all(_seen(row, (1 - risk) * base, domain, spare) for row, base in tried)
+    return all(_seen(row, (1 - most) * base, domain, spare) for row, base in tried)
 
 
 def _seen(row: Floats, enough: float, domain: Domain, spare: float) -> bool:
@@ -137,9 +133,7 @@ def says_too_much(
     area = areas_of_rows(_tilted(rows, values, pulls * far), domain)
     alike = areas_of_rows(_tilted(rows, values, np.sign(pulls) * (far * typical)), domain)
     left = np.minimum(areas_of_rows(rows, domain), alike)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        risk = np.where(left > 0, 1 - area / left, 0.0)
-    return not bool((risk <= most).all())
+    return not bool((area >= (1 - most) * left).all())
 
 
 def _expected_in(ends: tuple[int | None, int | None], expected: float, variance: float) -> float:
@@ -167,6 +161,5 @@ def _said(likely: Likely, labels: Ints, weighed: Floats) -> Floats:
 def _tilted(rows: Floats, values: Floats, tilts: Floats) -> Floats:
     logs = tilts[:, None] * values[None, :]
     found: Floats = rows * np.exp(logs - logs.max(axis=1, keepdims=True))
-    total = found.sum(axis=1, keepdims=True)
-    kept: Floats = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
+    kept: Floats = found / found.sum(axis=1, keepdims=True)
     return kept

@@ -39,9 +39,6 @@ from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Windows
 from cae_sql.threads import alone
 
-Light = Callable[[Ints, Ints], bool]
-"""Whether people in some columns (c,), with coefficients modulo p (c,), hide too little of a residue."""
-
 PRIMES = tuple(p for p in range(2, 100) if all(p % d for d in range(2, p)))
 """That are looked at. Nine plain sums can leave one person modulo a greater one: any bound is one."""
 LARGEST = 32
@@ -79,10 +76,23 @@ def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[
     if not primes or not 0 < seen.matrix.shape[0] <= MOST_SUMS:
         return found
     width = np.minimum(seen.high[seen.people :], WIDE)
-    room = seen.sizes * np.append(variances, width * (width + 2) / 12)
-    same = kept(Search.of(seen, room))
+    search = kept(Search.of(seen, seen.sizes * np.append(variances, width * (width + 2) / 12)))
     for prime in primes:
-        found |= same.torsion(prime, _light(characters, prime, rows))
+        behind = _behind(search, prime)
+        if behind is None:
+            found[:] = True
+            break
+        few = [
+            columns for columns, residues in behind[1] if _light(characters, prime, columns, residues, rows)
+        ]
+        telling = [columns for columns in few if _is_torsion(search, prime, columns.tobytes())]
+        root = np.arange(len(found))
+        for columns in few:
+            join(root, columns)
+        # combinations of few people that overlap such a one tell of theirs too
+        label, first = roots(root), [columns[0] for columns in telling]
+        for columns in few:
+            found[columns] |= label[columns[0]] in label[first]
     found[seen.people :] = False
     return found
 
@@ -94,21 +104,20 @@ def _primes(windows: Windows) -> list[int]:
     return [p for p, power in most.items() if power > windows.width and power >= least]
 
 
-def _light(characters: Characters, prime: int, rows: Callable[[Ints], Floats]) -> Light:
+def _light(
+    characters: Characters, prime: int, columns: Ints, residues: Ints, rows: Callable[[Ints], Floats]
+) -> bool:
+    """Whether records of some columns, with coefficients modulo a prime, (c,) each, hide too little."""
     turns = np.arange(1, prime // 2 + 1)  # the others are their conjugates
     frequencies = tuple((np.arange(prime // 2 + 1) / prime).tolist())
-
-    def light(columns: Ints, coefficients: Ints) -> bool:
-        few = np.linspace(0, len(columns) - 1, min(GLIMPSE, len(columns))).astype(np.int64)
-        for some in (few, np.arange(len(columns))):
-            costs = characters.costs(columns[some], frequencies, rows)
-            at = turns[:, None] * coefficients[some] % prime
-            each = costs[np.minimum(at, prime - at), np.arange(len(some))]
-            if (characters.without_two(each, columns[some]) >= -np.log(HIDDEN)).all():
-                return False
-        return True
-
-    return light
+    few = np.linspace(0, len(columns) - 1, min(GLIMPSE, len(columns))).astype(np.int64)
+    for some in (few, np.arange(len(columns))):
+        costs = characters.costs(columns[some], frequencies, rows)
+        at = turns[:, None] * residues[some] % prime
+        each = costs[np.minimum(at, prime - at), np.arange(len(some))]
+        if (characters.without_two(each, columns[some]) >= -np.log(HIDDEN)).all():
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -127,8 +136,10 @@ class Search:
     def of(cls, observed: Observations, room: Floats) -> Search:
         """Of what was observed, and how much each column can hide, (q,)."""
         rounded = np.where(room < NONE, 1.0, -np.round(2 * np.log(room + 1.0)))
-        name = blake2b(observed.name + rounded.tobytes(), digest_size=20).digest()
-        return cls(name, observed.matrix, rounded)
+        matrix, name = observed.matrix, blake2b(rounded.tobytes(), digest_size=20)
+        for part in (matrix.indptr, matrix.indices, matrix.data):
+            name.update(part.tobytes())
+        return cls(name.digest(), matrix, rounded)
 
     @cached_property
     def orders(self) -> list[Ints]:
@@ -158,21 +169,6 @@ class Search:
             if not _is_unimodular(square.toarray().astype(np.float64)):
                 found.append((order, pivots, square))
         return found
-
-    def torsion(self, prime: int, light: Light) -> Flags | bool:
-        """(q,) columns of combinations modulo a prime of few people, and of those that overlap these, of few
-        people too; True, of all, where that cannot be told."""
-        behind = _behind(self, prime)
-        if behind is None:
-            return True
-        found, root = np.zeros(self.matrix.shape[1], dtype=np.bool_), np.arange(self.matrix.shape[1])
-        few = [columns for columns, coefficients in behind[1] if light(columns, coefficients)]
-        telling = [columns for columns in few if _is_torsion(self, prime, columns.tobytes())]
-        for columns in few if telling else ():
-            join(root, columns)
-            found[columns] = True
-        label = roots(root)
-        return found & np.isin(label, label[[columns[0] for columns in telling]])
 
 
 @lru_cache(4)

@@ -32,7 +32,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.bell import Bells
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
@@ -122,14 +121,10 @@ class Table:
 
     def _numbered(self, low: Ints, high: Ints) -> Ints:
         """(r,) numbers of boxes."""
-        if len(self._keys) > MOST:
+        if len(self._keys) > MOST or len(self._boxes) + RANGES > BOXES:
             self._empty()
         # as one complex number: both ends may not have room in one integer
         ends, which = np.unique(low + 1j * high, return_inverse=True)
-        if len(ends) >= BOXES:
-            raise InvalidInput(f"{len(ends):,} different boxes are too many for a table; take a coarser step")
-        if len(self._boxes) + len(ends) >= BOXES:
-            self._empty()
         names = [(int(each.real), int(each.imag)) for each in ends]
         numbers = [self._boxes.setdefault(name, len(self._boxes)) for name in names]
         found: Ints = np.array(numbers, dtype=np.int64)[which.reshape(-1)]
@@ -143,9 +138,9 @@ class Table:
         if len(fresh):
             step = max(1, ENTRIES // (4 * self._tilt.windows.count))
             parts = [self._worked_out(fresh[first : first + step]) for first in range(0, len(fresh), step)]
-            names = np.append(self._keys, fresh)
-            order = np.argsort(names)
-            self._keys, self._values = names[order], np.concatenate([self._values, *parts])[order]
+            places = np.searchsorted(self._keys, fresh)
+            self._keys = np.insert(self._keys, places, fresh)
+            self._values = np.insert(self._values, places, np.concatenate(parts))
             at = np.searchsorted(self._keys, keys)
         return self._values[at]
 

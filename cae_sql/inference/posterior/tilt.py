@@ -64,23 +64,20 @@ def of_boxes(low: Ints, high: Ints) -> Callable[[Floats], Moments]:
 
     def moments(theta: Floats) -> Moments:
         near = np.abs(theta * count) < 0.04
-        some = bool(near.any())
-        safe = np.where(near, 1.0, theta) if some else theta
+        safe = np.where(near, 1.0, theta)
         steep = np.abs(safe)
         # all is made of e^−|θ| and e^−|θ|n: of what 1 is more than they are
         one, all_ = -np.expm1(-steep), -np.expm1(-steep * count)
         logs = np.log(all_ / one) + np.where(safe > 0, safe * (high + 0.0), safe * low)
         off = np.copysign(count * (1.0 / all_ - 0.5) - 1.0 / one + 0.5, safe)
         spread = np.exp(-steep) / (one * one) - count * count * np.exp(-steep * count) / (all_ * all_)
-        if some:
-            # differences of what is great lose their digits near 0; there the series has them
-            flat: Floats = np.broadcast_to(theta, near.shape)[near]
-            at: Floats = np.broadcast_to(count, near.shape)[near]
-            least = np.broadcast_to(low, near.shape)[near]
-            square, fourth = at**2 - 1, at**4 - 1
-            logs[near] = flat * least + log_geometric(flat, at)
-            off[near] = flat * square / 12 - flat**3 * fourth / 720
-            spread[near] = square / 12 - flat**2 * fourth / 240
+        # differences of what is great lose their digits near 0; there the series has them
+        flat: Floats = np.broadcast_to(theta, near.shape)[near]
+        at: Floats = np.broadcast_to(count, near.shape)[near]
+        square, fourth = at**2 - 1, at**4 - 1
+        logs[near] = flat * np.broadcast_to(low, near.shape)[near] + log_geometric(flat, at)
+        off[near] = flat * square / 12 - flat**3 * fourth / 720
+        spread[near] = square / 12 - flat**2 * fourth / 240
         return Moments(logs, middle + off, np.maximum(spread, 0.0))
 
     return moments
@@ -112,11 +109,8 @@ def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
 
 
 def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moments]:
-    """Moments of tilted distributions that are spread evenly within each of some windows.
-
-    By the part of each atom's box in each window, (p, w), none where its end is before its beginning, and by
-    the logarithm of a unit's weight in each window, (w,).
-    """
+    """Moments of tilted distributions that are spread evenly within each of some windows: by the part of each
+    box in each window, (p, w), none where `high` is less, and log weights of a unit in each window, (w,)."""
     inside, within = high >= low, of_boxes(low, np.maximum(low, high))
 
     def moments(theta: Floats) -> Moments:
