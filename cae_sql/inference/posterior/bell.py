@@ -82,7 +82,7 @@ class Bells(NamedTuple):
             at = np.flatnonzero(chosen)
             for first in range(0, len(at), step):
                 part = at[first : first + step]
-                found[part] = work(tilt, Bells(*(field[part] for field in self)))
+                found[part] = work(tilt, Bells._make(field[part] for field in self))
         return found
 
 

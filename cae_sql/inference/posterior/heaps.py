@@ -36,8 +36,8 @@ from cae_sql.inference.posterior.windows import Tilt, Windows
 Frequencies = tuple[float, ...]
 
 SMALL = 0.05
-"""A lobe, as part of the main one, that is none; of all sums that somebody is in, the root of their squares:
-odds change by about twice as much."""
+"""The root of the squares of all lobes of a record, as parts of the main ones, that is none: odds change by
+about twice as much."""
 NOTHING = 7.0
 """−log of a lobe that is not looked at: a thousand sums of such ones come to less than `SMALL`."""
 MOST, FINEST = 128, 128
@@ -135,32 +135,23 @@ def in_heaps(characters: Characters, variances: Floats) -> Flags:
     seen, found = characters.observed, np.zeros(len(variances), dtype=np.bool_)
     if not seen.matrix.nnz or not len(characters.frequencies):
         return found
-    members = np.split(seen.rows.indices.astype(np.int64), seen.rows.indptr[1:-1])
-    sums, pairs = _open(characters)
-    some = [members[row] for row in sums]
-    differences = [np.setxor1d(members[one], members[other]) for one, other in pairs]
-    looked_at = np.unique(np.concatenate([*some, *differences, np.zeros(0, dtype=np.int64)]))
+    some = _open(characters)
+    looked_at = np.unique(np.concatenate([*some, np.zeros(0, dtype=np.int64)]))
     costs, turns = characters.costs(looked_at), np.array(characters.frequencies)
     turns -= np.rint(turns)  # at so many units from a whole number of turns
-
-    def lobes(columns: Ints) -> Floats:
-        left = characters.without_two(costs[:, np.searchsorted(looked_at, columns)], columns)
-        spread = characters.without_two(variances[None, columns], columns)
-        more: Floats = np.maximum(np.exp(-left) - np.exp(-0.5 * (2 * np.pi * turns) ** 2 * spread), 0.0)
-        return more
-
     squares = np.zeros((len(turns), len(found)))
     for columns in some:
-        squares[:, columns] += lobes(columns)[:, None] ** 2
+        left = characters.without_two(costs[:, np.searchsorted(looked_at, columns)], columns)
+        spread = characters.without_two(variances[None, columns], columns)
+        lobes = np.maximum(np.exp(-left) - np.exp(-0.5 * (2 * np.pi * turns) ** 2 * spread), 0.0)
+        squares[:, columns] += lobes[:, None] ** 2
     found |= (squares > SMALL**2).any(axis=0)
-    for columns in differences:
-        found[columns] |= (lobes(columns) > SMALL).any()
     found[seen.people :] = False
     return found
 
 
-def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
-    """Sums, and pairs of sums that overlap, for which lower bounds do not show that lobes are small.
+def _open(characters: Characters) -> list[Ints]:
+    """Columns of sums, and of differences of two that overlap, whose lobes are not bounded to be small.
 
     Coefficients count by whether they are 0. A column that is in both of two sums with opposite signs is in
     their difference twice, and is taken to hide nothing.
@@ -174,7 +165,9 @@ def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
     own = shared.diagonal()
     apart = own[:, None] + own - 2 * shared
     pairs = np.argwhere(np.triu((shared > 0) & (apart < NOTHING + most), 1))
-    return np.flatnonzero(own < NOTHING + most).tolist(), pairs.tolist()
+    members = np.split(rows.indices.astype(np.int64), rows.indptr[1:-1])
+    sums = [members[row] for row in np.flatnonzero(own < NOTHING + most)]
+    return sums + [np.setxor1d(members[one], members[other]) for one, other in pairs]
 
 
 def _of_boxes(width: Ints, theta: Floats, frequencies: Frequencies) -> Floats:
