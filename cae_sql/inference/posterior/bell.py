@@ -57,17 +57,13 @@ def stiffness(leverage: Floats, variance: Floats) -> Floats:
 
 
 class Bells(NamedTuple):
-    """p⁰ and a bell, for each of r records: (r,) each."""
+    """p⁰ and a bell, (r,) each: box, in units, θ + ℓ, μ, and κ, which is 0 for p⁰ itself."""
 
     low: Ints
     high: Ints
-    """Least and greatest unit of each one's box."""
     theta: Floats
-    """θ + ℓ."""
     middle: Floats
-    """μ, in units."""
     kappa: Floats
-    """As `stiffness`; 0 for p⁰ itself."""
 
     def rows(self, tilt: Tilt) -> Floats:
         """(r, w) distributions over windows."""

@@ -58,7 +58,6 @@ class Characters:
 
     observed: Observations
     theta: Floats
-    """(q,)"""
     tilt: Tilt
     top: int
     """Greatest value of a record, in units."""

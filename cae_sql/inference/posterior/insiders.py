@@ -60,12 +60,10 @@ ALL_STEPS = 8_000_000
 
 
 class Given(NamedTuple):
-    """What an insider's value makes of one record. Arrays of one shape."""
+    """What an insider's value makes of one record, arrays of one shape: h', and δ in units."""
 
     leverage: Floats
-    """h'."""
     shift: Floats
-    """δ, in units."""
 
 
 def shared(fit: Fit, columns: Ints) -> Floats:
@@ -78,8 +76,7 @@ def shared(fit: Fit, columns: Ints) -> Floats:
 
 
 def telling(fit: Fit) -> Floats:
-    """(q,) 1 / V_jj, 0 where V_jj is. With `shared` T, h' − h_i = σ_i² T² σ_j² / V_jj, and δ = σ_i² T
-    (u − μ_j) / V_jj."""
+    """(q,) 1 / V_jj, 0 where V_jj is. With `shared` T, h' − h_i = σ_i² T² σ_j² / V_jj."""
     left = 1.0 - fit.leverage
     some = (left > SAME) & (fit.variances > STILL)
     return np.where(some, 1.0 / np.where(some, left, 1.0), 0.0)
@@ -305,12 +302,11 @@ def _measured(
 
 
 class InsidersCounted(NamedTuple):
-    """Figures by atom, (p,)."""
+    """Figures by atom, (p,): whether all insiders and values were counted, and the greatest risk with any,
+    −∞ where there is none."""
 
     atoms: Flags
-    """Whether every insider and value was counted."""
     risk: Floats
-    """The greatest with any of them, by `Measure`; −∞ where there is none."""
 
 
 def counted_with_insider(likely: Likely, measure: Measure) -> InsidersCounted:

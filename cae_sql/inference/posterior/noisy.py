@@ -74,13 +74,11 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
     count = len(sums)
     rows, plain = np.zeros((count, len(seen.sizes))), np.zeros(count)
     for number, each in enumerate(sums):
-        greatest = 1.0 if each.weights is None else float(np.abs(each.weights).max())
-        rows[number, place[each.atoms]] = 1.0 if each.weights is None else each.weights / greatest
-        plain[number] = each.noise / greatest**2
-    within = rows != 0
-    mean = (within * fit.variances) @ seen.sizes / np.maximum(within @ seen.sizes, 1)
-    counted = np.array([each.weights is None for each in sums], dtype=np.bool_)
-    plain = np.where(counted, plain * np.maximum(mean, STILL), plain)
+        at, weights = place[each.atoms], np.ones(1) if each.weights is None else each.weights
+        greatest = float(np.abs(weights).max())
+        rows[number, at], plain[number] = weights / greatest, each.noise / greatest**2
+        if each.weights is None:  # as if to know who is counted were to know x
+            plain[number] *= max(float(np.average(fit.variances[at], weights=seen.sizes[at])), STILL)
     own = (rows * (seen.sizes * fit.variances)) @ rows.T
     cross = seen.matrix @ (rows * (seen.sizes * fit.variances)).T
     noise = _noise_of(plain, own - cross.T @ fit.factor.solve(cross) if len(cross) else own)

@@ -116,10 +116,10 @@ def _cut(
     fixed = (matrix @ settled).astype(np.int64)
     most, least, columns = most - fixed, least - fixed, np.flatnonzero(free)
     rest, first = scipy.sparse.csr_array(matrix[:, columns]), dict[tuple[bytes, bytes], int]()
+    rest.sort_indices()
     for row in range(rest.shape[0]):
         part = slice(rest.indptr[row], rest.indptr[row + 1])
-        order = np.argsort(rest.indices[part])
-        name = rest.indices[part][order].tobytes(), rest.data[part][order].tobytes()
+        name = rest.indices[part].tobytes(), rest.data[part].tobytes()
         if not name[0]:
             continue
         at = first.setdefault(name, row)

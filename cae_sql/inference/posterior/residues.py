@@ -248,13 +248,11 @@ def saturated(matrix: scipy.sparse.csc_array, prime: int, order: Ints) -> scipy.
 
 def _reduced(weights: Ints, matrix: scipy.sparse.csc_array, pivots: Ints, prime: int) -> NDArray[np.int8]:
     """(r, q) rows Y A modulo a prime in reduced form, Y (r, k), each with a pivot before that of the next."""
-    whole = matrix.astype(np.int64)
+    whole, places = matrix.astype(np.int64), np.arange(len(pivots))
     square = weights @ whole[:, pivots].toarray() % prime
-    for row in range(len(weights) - 1, -1, -1):
-        inverse = pow(int(square[row, row]), -1, prime)
-        square[row], weights[row] = square[row] * inverse % prime, weights[row] * inverse % prime
-        factors = square[:row, row].copy()
-        square[:row] = (square[:row] - factors[:, None] * square[row]) % prime
-        weights[:row] = (weights[:row] - factors[:, None] * weights[row]) % prime
-    found: NDArray[np.int8] = ((whole.T @ weights.T).T % prime).astype(np.int8)
+    # upper triangular: its transpose, eliminated, is its diagonal, so that its inverse is Tᵀ D⁻¹
+    turned = eliminated(scipy.sparse.csc_array(square.T), places, prime)[1]
+    scale = [pow(int(each), -1, prime) for each in square[places, places]]
+    reduced = (turned.T * np.array(scale, dtype=np.int64)) @ weights % prime
+    found: NDArray[np.int8] = ((whole.T @ reduced.T).T % prime).astype(np.int8)
     return found
