@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
@@ -230,38 +229,29 @@ def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure,
     between[columns[by_themselves], by_themselves] = 0.0
     roots = np.sqrt(part * fit.variances[:people])
     shifts = part[:, None] * (values[:people] - fit.means[:people, None])
-    worst = np.full(len(columns), -np.inf)
     if not all(np.isfinite(each).all() for each in (between, roots, shifts)):
         return np.full(len(columns), np.nan)
-    levels = np.empty((*between.shape, shifts.shape[1]), dtype=np.uint8)
     ranges = np.tile(np.array([[np.inf, -np.inf]]), (len(columns), 2 * LEVELS**2, 2))
     ranges[:, LEVELS] = 0.0  # without an insider
     pairs = between, roots, shifts, np.abs(shifts).max(axis=1, initial=0.0)
-    in_two(lambda first, end: ranges_of(*pairs, levels, ranges, first, end), len(columns), levels[:, 0].size)
-    marks = ranges[:, :, 0] <= ranges[:, :, 1]
-    who, level = np.nonzero(marks)
+    in_two(lambda first, end: ranges_of(*pairs, ranges, first, end), len(columns), shifts.size)
+    who, level = np.nonzero(ranges[:, :, 0] <= ranges[:, :, 1])
     gains, moves = (variance[who] * ends for ends in np.split(ranges[who, level].T, 2))
-    bad = _of_ranges(likely, columns[who], np.minimum(gains, 1.0 - h[who]), moves, measure)
-    within = bad <= enough
-    np.maximum.at(worst, who[within], bad[within])
-    marks[who[within], level[within]] = False
-    for place in np.flatnonzero(marks.any(axis=1)).tolist():
-        by, value = np.nonzero(marks[place][levels[:, place]])
-        gain = np.minimum(variance[place] * (between[by, place] * roots[by]) ** 2, 1.0 - h[place])
-        moved = variance[place] * between[by, place] * shifts[by, value]
-        told = Given(h[place] + np.append(gain, 0.0), np.append(moved, 0.0))
-        worst[place] = _measured(likely, int(columns[place]), told, measure, enough, worst[place])
+    worst = np.full(len(columns), -np.inf)
+    np.maximum.at(
+        worst, who, _of_ranges(likely, columns[who], np.minimum(gains, 1.0 - h[who]), moves, measure)
+    )
+    for place in np.flatnonzero(~(worst <= enough)).tolist():
+        worst[place] = _measured(likely, int(columns[place]), values, measure, enough)
     return worst
 
 
 @compiled()
 def ranges_of(
-    between: Floats, roots: Floats, shifts: Floats, reach: Floats, levels: NDArray[np.uint8], ranges: Floats,
-    first: int, end: int,
+    between: Floats, roots: Floats, shifts: Floats, reach: Floats, ranges: Floats, first: int, end: int
 ) -> None:  # fmt: skip
-    """Levels of pairs, (s, r, m), and by record and level the least and greatest h' − h and δ, over σ_i²,
-    (r, 2 l², 4): levels of √(h' − h) count in 2 l, those of δ from l, upwards if it is not negative.
-    """
+    """The least and greatest h' − h and δ, over σ_i², of pairs by record and level, (r, 2 l², 4): levels of
+    √(h' − h) count in 2 l, those of δ from l, upwards if it is not negative."""
     most = np.zeros((2, end))
     for j in range(len(between)):
         for i in range(first, end):
@@ -275,22 +265,21 @@ def ranges_of(
             for k in range(shifts.shape[1]):
                 move = between[j, i] * shifts[j, k]
                 place = min(max(math.floor(move * scale[1, i]), -LEVELS), LEVELS - 1)
-                level = (2 * row + 1) * LEVELS + place
-                levels[j, i, k] = level
-                found = ranges[i, level]
+                found = ranges[i, (2 * row + 1) * LEVELS + place]
                 found[0], found[1] = min(found[0], root * root), max(found[1], root * root)
                 found[2], found[3] = min(found[2], move), max(found[3], move)
 
 
-def _measured(
-    likely: Likely, column: int, told: Given, measure: Measure, enough: float, settled: float
-) -> float:
-    """As `WithInsider.risk` of a column, by single pairs (r,); `settled` is a bound for the other ones."""
-    alike = np.full(len(told.shift), column)
-    gains, shifts = told.leverage - likely.fit.leverage[column], told.shift
+def _measured(likely: Likely, column: int, values: Floats, measure: Measure, enough: float) -> float:
+    """As `WithInsider.risk` of a column, by single pairs."""
+    fit, others = likely.fit, np.arange(likely.fit.observed.people)
+    others = others[(others != column) | (fit.observed.sizes[column] > 1)]
+    told = given(fit, column, others[:, None], values[others])
+    told = Given(np.append(told.leverage, fit.leverage[column]), np.append(told.shift, 0.0))
+    alike, gains, shifts = np.full(len(told.shift), column), told.leverage - fit.leverage[column], told.shift
     bounds = _of_ranges(likely, alike, np.stack([gains, gains]), np.stack([shifts, shifts]), measure)
     within = bounds <= enough
-    most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
+    most, open_ = float(bounds[within].max(initial=-np.inf)), np.flatnonzero(~within)
     _, once = np.unique(np.stack([gains, shifts])[:, open_].round(12), axis=1, return_index=True)
     open_, first, count = open_[once][np.argsort(-bounds[open_[once]], kind="stable")], 0, 8
     while first < len(open_) and most <= enough:
