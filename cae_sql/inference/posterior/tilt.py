@@ -138,14 +138,8 @@ def fitted(
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
-    Args:
-        matrix: (k, p) coefficients.
-        sizes: (p,) records in each atom.
-        sums: (k,) right-hand sides.
-        moments: (p,) of one record of each atom, by θ.
-        start: λ of like sums; None for 0.
-        allowance: What may be spent.
-        close: How many standard deviations off are near enough.
+    By (k, p) coefficients, (p,) records in each atom, (k,) right-hand sides, moments of one record of each
+    atom, by θ, and λ of like sums, None for 0; `close` are standard deviations that are near enough.
 
     Raises:
         OutOfTime: more than may be spent.
