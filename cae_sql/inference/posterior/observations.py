@@ -87,12 +87,10 @@ def observations(known: Knowledge, sums: Ints) -> Observations:
     """
     spare = np.bincount(known.atoms.labels[known.atoms.real :], minlength=known.count)
     own = known.sizes - spare
-    people = np.arange(known.count) if not spare.any() else np.flatnonzero(own)
+    people, matrix = np.flatnonzero(own), sparse_columns(known.matrix)
     low, high, sizes = known.low[people], known.high[people], own[people]
-    matrix = sparse_columns(known.matrix)
-    slack = np.flatnonzero(spare * (np.diff(matrix.indptr) > 0)) if spare.any() else people[:0]
+    slack = np.flatnonzero(spare * (np.diff(matrix.indptr) > 0))
     if not len(slack) and (low < high).all():
-        # spare records of an end of MAX or MIN are in no sum, and have columns here all the same
         return Observations(matrix[:, people], sums, sizes, low, high, people)
     # between which each sum over people lies
     by = matrix[:, slack].toarray().astype(np.int64)
