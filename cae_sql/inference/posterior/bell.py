@@ -1,42 +1,38 @@
-"""What is likely of one record given sums, when its leverage is known:
+"""The distribution of one record given sums, by its leverage h:
 
     p(v) ∝ p⁰(v) · exp(ℓ (v − μ) − ½ κ (v − μ)²),   κ = h / ((1 − h) σ²)
 
-with p⁰(v) ∝ prior(v) exp(θ v) the record's tilted distribution, μ and σ² its mean and variance, and h its
-leverage. Why: p(x_i = v | A x = b) ∝ p⁰_i(v) · P⁰(the others' sums are b − a_i v), and by the central limit
-theorem the second factor is Gaussian in v; Sherman and Morrison's formula gives κ. With h = 1 the value is
-determined: what is left is the value of the grid next to μ.
+with p⁰(v) ∝ prior(v) exp(θ v) its tilted distribution, of mean μ and variance σ²: p(x_i = v | A x = b) ∝
+p⁰_i(v) · P⁰(the others' sums are b − a_i v), where by the central limit theorem the second factor is Gaussian
+in v; Sherman and Morrison's formula gives κ. With h = 1 the value of the grid next to μ is left.
 
-ℓ is for skewness (`fit.Fit.slope`). By the saddle point the others' sums have the density
+ℓ (`fit.Fit.slope`) is for skewness. By the saddle point the others' sums have the density
 
-    log P⁰(c + d) ≈ const − ½ dᵀ H⁻¹ d − ½ log det H(λ + H⁻¹ d),   d = −a_i (v − μ),
+    log P⁰(c + d) ≈ const − ½ dᵀ H⁻¹ d − ½ log det H(λ + H⁻¹ d),   d = −a_i (v − μ).
 
-and the determinant changes with d, since variances do where third moments are not 0. To first order, with q_j
-= a_jᵀ H⁻¹ a_j and third central moments τ_j,
+The determinant changes with d where third central moments τ_j are not 0: to first order, q_j = a_jᵀ H⁻¹ a_j,
 
-    ℓ_i = ½ Σ_{j ≠ i} τ_j q_j a_jᵀ H⁻¹ a_i / (1 − h_i),
+    ℓ_i = ½ Σ_{j ≠ i} τ_j q_j a_jᵀ H⁻¹ a_i / (1 − h_i).
 
-one more solution of the equations for everybody. Without it what is expected of all does not add up to the
-sums, and of a rare value under a prior far too little is made: in 10 sums with 12 others each, of whom 3 in a
-hundred have it, the one who has it is given 0.36 in place of 0.91. What is cubic in v is left out.
+Without it expected values do not add up to the sums, and a rare value gets far too little: in 10 sums with
+12 others each, of whom 3 in a hundred have it, the one who has it is given 0.36 in place of 0.91. What is
+cubic in v is left out. The others' sums are taken for continuous; `docs/measure.md` has figures of that.
 
-It takes the others' sums for continuous. What it neglects is listed, with figures, in `docs/measure.md`.
+Values are gathered in windows of the domain's step. Units are summed one by one where there are few; else the
+bell is integrated over each window, or, where it is nearly flat, read at the window's middle.
 
-Values are gathered in windows of the domain's step. Within them units are summed one by one where there are
-few, else the bell is integrated over each window, or, where it is nearly flat, read at the window's middle.
-
-Source: `mathematics.md`, 7, but for ℓ; H. E. Daniels, "Saddlepoint approximations in statistics" (1954).
+Source: `mathematics.md`, 7, except for ℓ; H. E. Daniels, "Saddlepoint approximations in statistics" (1954).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy
 
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
+from cae_sql.inference.posterior.windows import Tilt, normal
 
 LISTED = 4_096
 """Units of a domain that are summed one by one."""
@@ -60,71 +56,47 @@ def stiffness(leverage: Floats, variance: Floats) -> Floats:
     return np.where(moving, leverage / rest, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Bells:
-    """p⁰ and a bell, for each of r records: (r,) each."""
+class Bells(NamedTuple):
+    """p⁰ and a bell, (r,) each: box, in units, θ + ℓ, μ, and κ, which is 0 for p⁰ itself."""
 
     low: Ints
-    """Least unit of each one's box."""
     high: Ints
-    """Greatest."""
     theta: Floats
-    """Tilt, ℓ added."""
     middle: Floats
-    """μ, in units."""
     kappa: Floats
-    """As `stiffness`; 0 for p⁰ itself."""
-
-    def _of(self, some: Ints) -> Bells:
-        """The same of some."""
-        return Bells(self.low[some], self.high[some], self.theta[some], self.middle[some], self.kappa[some])
 
     def rows(self, tilt: Tilt) -> Floats:
         """(r, w) distributions over windows."""
         count, units = tilt.windows.count, tilt.windows.width * tilt.windows.count
         listed = np.full(len(self.kappa), units <= LISTED)
         flat = ~listed & (self.kappa * float(units) ** 2 <= FLAT)
-        narrow = ~(listed | flat) & (self.kappa * NARROW**2 > 1.0)
-        found = np.empty((len(listed), count))
-        for work, chosen, each in (
-            (_one_by_one, listed, units),
-            (_at_middles, flat, count),
-            (_around, narrow, 2 * AROUND + count),
-            (_integrated, ~(listed | flat | narrow), count),
-        ):
-            at, step = np.flatnonzero(chosen), max(1, AT_ONCE // each)
+        summed = listed | (self.kappa * NARROW**2 > 1.0)
+        ways = ((_at_middles, flat), (_summed, summed), (_integrated, ~(flat | summed)))
+        each = units if units <= LISTED else 2 * AROUND + count
+        found, step = np.empty((len(listed), count)), max(1, AT_ONCE // each)
+        for work, chosen in ways:
+            at = np.flatnonzero(chosen)
             for first in range(0, len(at), step):
                 part = at[first : first + step]
-                found[part] = work(tilt, self._of(part))
-        return found
-
-    def logs(self, units: Floats | Ints) -> Floats:
-        """(r, u) logarithms at some units, (u,) or (r, u), without the prior."""
-        away = units - self.middle[:, None]
-        found: Floats = self.theta[:, None] * away - 0.5 * self.kappa[:, None] * away**2
+                found[part] = work(tilt, Bells._make(field[part] for field in self))
         return found
 
 
-def _one_by_one(tilt: Tilt, bells: Bells) -> Floats:
-    """Every unit of the domain."""
-    return _summed(tilt, bells, np.arange(tilt.windows.width * tilt.windows.count))
-
-
-def _around(tilt: Tilt, bells: Bells) -> Floats:
-    """The units around where a narrow bell is highest."""
-    turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
-    top = np.clip(np.rint(bells.middle + turned), bells.low, bells.high).astype(np.int64)
-    return _summed(tilt, bells, top[:, None] + np.arange(-AROUND, AROUND + 1))
-
-
-def _summed(tilt: Tilt, bells: Bells, units: Ints) -> Floats:
-    """By units of the domain, (u,) or (r, u)."""
-    windows = tilt.windows
-    logs, places = bells.logs(units), np.clip(units // windows.width, 0, windows.count - 1)
+def _summed(tilt: Tilt, bells: Bells) -> Floats:
+    """Over every unit of the domain, or those around where a narrow bell is highest."""
+    windows, many = tilt.windows, tilt.windows.width * tilt.windows.count
+    if many <= LISTED:
+        units = np.arange(many)
+    else:
+        turned = bells.theta / bells.kappa if tilt.logs is None else 0.0
+        top = np.clip(np.rint(bells.middle + turned), bells.low, bells.high).astype(np.int64)
+        units = top[:, None] + np.arange(-AROUND, AROUND + 1)
+    away, places = units - bells.middle[:, None], np.clip(units // windows.width, 0, windows.count - 1)
+    logs = bells.theta[:, None] * away - 0.5 * bells.kappa[:, None] * away**2
     if tilt.logs is not None:
         logs += tilt.logs[places]
     logs[(units < bells.low[:, None]) | (units > bells.high[:, None])] = -np.inf
-    p = _normal(logs)
+    p = normal(logs)
     if units.ndim == 1 and windows.width == 1:
         return p
     found = np.zeros((len(p), windows.count))
@@ -153,11 +125,4 @@ def _integrated(tilt: Tilt, bells: Bells) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # where a box has no part in a window
         logs = ends + np.log1p(-np.exp(scipy.special.log_ndtr(start) - ends))
     logs = np.where(last >= first, logs, -np.inf)
-    return _normal(logs if tilt.logs is None else logs + tilt.logs)
-
-
-def _normal(logs: Floats) -> Floats:
-    """Rows of logarithms as rows of sum 1, whatever their scale."""
-    p = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found: Floats = p / p.sum(axis=1, keepdims=True)
-    return found
+    return normal(logs if tilt.logs is None else logs + tilt.logs)

@@ -7,8 +7,6 @@ variances and H = A diag(σ²) Aᵀ,
     h_i = σ_i² a_iᵀ H⁻¹ a_i                                              leverage, the hat matrix's diagonal
     ℓ_i = ½ Σ_{j ≠ i} τ_j q_j a_jᵀ H⁻¹ a_i / (1 − h_i)                     slope, for skewness: see `bell`
 
-λ is found by Newton's method from that of fewer answers, where it is known.
-
 Promise: it is said by how many standard deviations expected sums are off.
 
 Source: `mathematics.md`, 7 (also: cost).
@@ -37,11 +35,11 @@ from cae_sql.threads import alone
 FOUND = 1e-3
 """Standard deviations by which a model's expected sums may be off."""
 ROUNDS = 60
-"""Steps beside attained extremes, at most. They are Newton's but for how what extremes add changes, so that
-of few people it takes some dozens; with 20 a sum was 2e-6 off."""
+"""Steps beside attained extremes, at most. What these add changes from step to step, so that few people take
+some dozens; with 20 a sum was 2e-6 off."""
 
 Start = tuple[Ints, Floats]
-"""Right-hand sides and λ of fewer observations: where λ is looked for first after one more."""
+"""Right-hand sides and λ of fewer observations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,66 +57,23 @@ class Fit:
     """By how many standard deviations expected sums are off."""
     theta: Floats
     """(q,) λᵀ a."""
-    moments: Moments
-    """(q,) of one record of each column."""
+    logs: Floats
+    """(q,) log Σ_u prior(u) exp(θ u), and θ times what attained extremes add to μ."""
+    means: Floats
+    """(q,) μ of one record of each column, in units."""
+    variances: Floats
+    """(q,) σ²."""
     factor: Factor
     worked_out: Floats | None = None
-    """(q,) leverage, where it is known."""
+    """(q,) leverage, if it is known."""
     whole: bool = True
-    """Whether what attained extremes add to sums is in it; False where no such tilt was found."""
+    """Whether a tilt was found with what attained extremes add to sums."""
     of_sums: Fit | None = None
-    """The fit of the answered sums alone, where this has what is observed besides (`noisy`): their rows and
-    columns come first here."""
+    """Of the answered sums alone, if this has what is observed besides (`noisy`); their columns are first."""
     before: Floats | None = None
-    """(a,) σ² of people before answers that are hypothetical: one search for residues serves them all."""
+    """(a,) σ² of people before hypothetical answers: one search for residues serves them all."""
     skewed: bool = True
     """Whether skewness is counted."""
-
-    @classmethod
-    def of(
-        cls,
-        observed: Observations,
-        tilt: Tilt,
-        ends: Attaining | None = None,
-        start: Floats | None = None,
-        allowance: Allowance = UNLIMITED,
-        close: float = CLOSE,
-    ) -> Fit:
-        """By Newton's method, from the λ of like sums (k,), or from 0, until expected sums are about `close`.
-
-        Raises:
-            InvalidInput: too many groups of records with a prior.
-            OutOfTime: more than may be spent.
-        """
-        plain = moments_of(observed, tilt)
-        given = observed.rows, observed.sizes, observed.sums, plain
-        point, off = fitted(*given, start, allowance, close)
-        if start is not None and not off <= FOUND:
-            point, off = fitted(*given, None, allowance, close)
-        plainly = cls._at(observed, tilt, None, point, off)
-        if ends is None or not len(point):
-            return replace(plainly, ends=ends)
-        for _ in range(ROUNDS):
-            found = cls._at(observed, tilt, ends, point, off)
-            lacking = observed.matrix @ (observed.sizes * found.means) - observed.sums
-            step = found.factor.solve(lacking)
-            off = float(np.sqrt(max(lacking @ step, 0.0)))
-            if off <= close:
-                break
-            point = point - step
-        return replace(found, off=off) if off <= FOUND else replace(plainly, ends=ends, whole=False)
-
-    @classmethod
-    def _at(
-        cls, observed: Observations, tilt: Tilt, ends: Attaining | None, point: Floats, off: float
-    ) -> Fit:
-        """At this λ, with what attained extremes add there."""
-        theta = observed.matrix.T @ point
-        now = moments_of(observed, tilt)(theta)
-        if ends is not None:
-            now = ends.given(theta, now)
-        factor = Factor.of(observed.matrix, observed.sizes * now.variances)
-        return cls(observed, tilt, ends, point, off, theta, now, factor)
 
     @classmethod
     def of_answers(
@@ -130,30 +85,41 @@ class Fit:
         allowance: Allowance = UNLIMITED,
         close: float = CLOSE,
     ) -> Fit:
-        """The same of what is known, and of the right-hand sides of its sums, (k,).
+        """Of what is known, and right-hand sides of its sums, (k,), by Newton's method from λ of fewer
+        observations, or 0, until expected sums are about `close`.
 
         Raises:
             InconsistentAnswers: two ends of one sum leave nothing between them.
-            InvalidInput, OutOfTime: as `of`.
+            InvalidInput: too many groups of records with a prior.
+            OutOfTime: more than may be spent.
         """
         seen = observations(known, sums)
-        ends = Attaining.of(known, seen, tilt)
-        return cls.of(seen, tilt, ends, _grown(start, seen.sums), allowance, close)
+        ends, moments = Attaining.of(known, seen, tilt), moments_of(seen, tilt)
 
-    @property
-    def means(self) -> Floats:
-        """(q,) μ, in units."""
-        return self.moments.means
+        def at(point: Floats, off: float, whole: bool = True) -> Fit:
+            theta = seen.matrix.T @ point
+            now = moments(theta)
+            if ends is not None and whole and len(point):
+                now = ends.given(theta, now)
+            factor = Factor.of(seen.matrix, seen.sizes * now.variances)
+            return cls(seen, tilt, ends, point, off, theta, *now, factor, whole=whole)
 
-    @property
-    def variances(self) -> Floats:
-        """(q,) σ²."""
-        return self.moments.variances
-
-    @property
-    def logs(self) -> Floats:
-        """(q,) log Σ_u prior(u) exp(θ u), and θ times what attained extremes add to μ."""
-        return self.moments.logs
+        given, first = (seen.rows, seen.sizes, seen.sums, moments), _grown(start, seen.sums)
+        plain, off = fitted(*given, first, allowance, close)
+        if first is not None and not off <= FOUND:
+            plain, off = fitted(*given, None, allowance, close)
+        if ends is None or not len(plain):
+            return at(plain, off)
+        point, plainly_off = plain, off
+        for _ in range(ROUNDS):
+            found = at(point, off)
+            lacking = seen.matrix @ (seen.sizes * found.means) - seen.sums
+            step = found.factor.solve(lacking)
+            off = float(np.sqrt(max(lacking @ step, 0.0)))
+            if off <= close:
+                break
+            point = point - step
+        return replace(found, off=off) if off <= FOUND else at(plain, plainly_off, whole=False)
 
     @property
     def sums_alone(self) -> Fit:
@@ -164,9 +130,8 @@ class Fit:
     def leverage(self) -> Floats:
         """(q,) h of one record of each column.
 
-        People vary together since one of them attains an extreme, so sums vary less: those beside them have
-        more. Of these people themselves it is left as it is: what others have hangs on the own value by more
-        than sums.
+        That one of some records attains an extreme makes them vary together, so that sums vary less: others
+        in these sums have more. Of these records themselves it stays.
         """
         if self.worked_out is not None:
             return self.worked_out
@@ -185,10 +150,7 @@ class Fit:
 
     @cached_property
     def slope(self) -> Floats:
-        """(q,) ℓ, by how much a bell's slope is greater for skewness.
-
-        Of slacks, and of whom nothing is left to move, 0.
-        """
+        """(q,) ℓ; of slacks, and where nothing is left to move, 0."""
         if not self.skewed or not len(self.point):
             return np.zeros(len(self.theta))
         if self.of_sums is not None:  # noise is not skew

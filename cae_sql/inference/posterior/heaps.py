@@ -8,8 +8,8 @@ about the same shape at each frequency f at which
     Π_{j ≠ i} |φ_j(f)|,   φ_j(f) = E exp(2πi f x_j) under p⁰_j,
 
 is not small: what is known is known modulo 1/f. It is looked at for f = k/d, d = 2 … T (T + 1 values), of
-each sum and of each difference of two that share somebody, two records left out: the one that is judged, and
-an insider. What a bell has itself at f is no fault of it. Combinations modulo primes are those of `residues`.
+each sum and of each difference of two that overlap, two records left out: the one that is judged, and an
+insider. What a bell has itself at f is subtracted. Combinations modulo primes are those of `residues`.
 
 Promise: of the frequencies that are looked at, nobody is left unmarked who is in a sum, or a difference of
 two, whose lobes are not small. Up to 28 values these are all; of more, the `MOST` at which the prior, under
@@ -26,31 +26,27 @@ from functools import lru_cache
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.tilt import log_geometric
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt, Windows
 
-Flags = NDArray[np.bool_]
 Frequencies = tuple[float, ...]
 
 SMALL = 0.05
-"""A lobe, as part of the main one, that is none; of all sums that somebody is in, the root of their squares:
-odds change by about twice as much."""
+"""The root of the squares of all lobes of a record, as parts of the main ones, that is none: odds change by
+about twice as much."""
 NOTHING = 7.0
 """−log of a lobe that is not looked at: a thousand sums of such ones come to less than `SMALL`."""
 MOST, FINEST = 128, 128
-"""Frequencies that are looked at, and the greatest d. All of them up to 28 values of the domain. Of heaps
-that are further apart than `FINEST` a multiple of their frequency is near one of these."""
+"""Frequencies that are looked at, and the greatest d. Of heaps that are further apart a multiple of their
+frequency is near one of these."""
 REFERENCES = 17
 """Tilts at which frequencies are chosen: from one end of the domain to the other."""
-STEEPEST = 40.0
-"""The greatest tilt, over the domain, of which hiding is listed; of steeper ones nobody hides anything."""
-LISTED = 401
-"""Tilts at which it is listed."""
+STEEPEST, LISTED = 40.0, 401
+"""The greatest tilt, over the domain, at which hiding is listed, and how many are; steeper, nothing hides."""
 MANY = 20_000
 """Columns that are looked at at once."""
 TINY = 1e-12
@@ -62,7 +58,6 @@ class Characters:
 
     observed: Observations
     theta: Floats
-    """(q,)"""
     tilt: Tilt
     top: int
     """Greatest value of a record, in units."""
@@ -74,7 +69,7 @@ class Characters:
 
     @cached_property
     def least(self) -> Floats:
-        """(q,) a bound from below over all frequencies; ∞ where there are none."""
+        """(q,) a lower bound over all frequencies; ∞ where there are none."""
         seen, found = self.observed, np.full(len(self.theta), np.inf)
         if not len(self.frequencies):
             return found
@@ -89,16 +84,16 @@ class Characters:
             found[part] = self.costs(part).min(axis=0)
         return found
 
-    def costs(self, columns: Ints) -> Floats:
-        """(f, c) of some columns under p⁰."""
-        low, high = self.observed.low, self.observed.high
-        return self.costs_at(
-            self.frequencies, columns, lambda some: self.tilt.rows(low[some], high[some], self.theta[some])
-        )
-
-    def costs_at(self, frequencies: Frequencies, columns: Ints, rows: Callable[[Ints], Floats]) -> Floats:
-        """(f, c) of some columns at some frequencies: slacks under p⁰, of people's columns (r,) by the
-        distributions of one record of each, `rows` (r, w)."""
+    def costs(
+        self,
+        columns: Ints,
+        frequencies: Frequencies | None = None,
+        rows: Callable[[Ints], Floats] | None = None,
+    ) -> Floats:
+        """(f, c) of some columns, at `frequencies` or some others: under p⁰, or of people's columns (r,) by
+        other distributions of one record of each, `rows` (r, w)."""
+        frequencies = self.frequencies if frequencies is None else frequencies
+        rows = self._plain if rows is None else rows
         seen, windows = self.observed, self.tilt.windows
         found, people = np.empty((len(frequencies), len(columns))), np.flatnonzero(columns < seen.people)
         turned = waves(windows.width, windows.count, frequencies)
@@ -109,9 +104,13 @@ class Characters:
         costs: Floats = -np.log(np.clip(found, np.exp(-NOTHING), 1.0))
         return costs
 
+    def _plain(self, columns: Ints) -> Floats:
+        """(r, w) p⁰ of some columns of somebody."""
+        return self.tilt.rows(self.observed.low[columns], self.observed.high[columns], self.theta[columns])
+
     def without_two(self, each: Floats, columns: Ints) -> Floats:
-        """(f,) what the records of some columns (c,) have together, but for the two that have most; `each`,
-        (f, c), is what one record of each column has."""
+        """(f,) sums over the records of some columns (c,), except the two that have most, by what one record
+        of each has, `each` (f, c)."""
         sizes, people = self.observed.sizes[columns], np.flatnonzero(columns < self.observed.people)
         twice = np.repeat(people, np.minimum(sizes[people], 2))
         most = each[:, twice]
@@ -130,46 +129,31 @@ def waves(width: int, count: int, frequencies: Frequencies) -> np.ndarray:
 
 
 def in_heaps(characters: Characters, variances: Floats) -> Flags:
-    """(q,) columns of which some sum, or difference of two, is no bell for one of their records.
-
-    By what is left of it at each frequency, two records left out, and how much that is more than a bell has;
-    `variances` are of one record of each column, (q,).
-    """
+    """(q,) columns with some sum, or difference of two, that is no bell, for one of their records, whose
+    `variances` are (q,)."""
     seen, found = characters.observed, np.zeros(len(variances), dtype=np.bool_)
     if not seen.matrix.nnz or not len(characters.frequencies):
         return found
-    members = np.split(seen.rows.indices.astype(np.int64), seen.rows.indptr[1:-1])
-    sums, pairs = _open(characters)
-    some = [members[row] for row in sums]
-    differences = [np.setxor1d(members[one], members[other]) for one, other in pairs]
-    if not some and not differences:
-        return found
-    looked_at = np.unique(np.concatenate([*some, *differences]))
+    some = _open(characters)
+    looked_at = np.unique(np.concatenate([*some, np.zeros(0, dtype=np.int64)]))
     costs, turns = characters.costs(looked_at), np.array(characters.frequencies)
     turns -= np.rint(turns)  # at so many units from a whole number of turns
-
-    def lobes(columns: Ints) -> Floats:
-        left = characters.without_two(costs[:, np.searchsorted(looked_at, columns)], columns)
-        spread = characters.without_two(variances[None, columns], columns)
-        more: Floats = np.maximum(np.exp(-left) - np.exp(-0.5 * (2 * np.pi * turns) ** 2 * spread), 0.0)
-        return more
-
     squares = np.zeros((len(turns), len(found)))
     for columns in some:
-        squares[:, columns] += lobes(columns)[:, None] ** 2
+        left = characters.without_two(costs[:, np.searchsorted(looked_at, columns)], columns)
+        spread = characters.without_two(variances[None, columns], columns)
+        lobes = np.maximum(np.exp(-left) - np.exp(-0.5 * (2 * np.pi * turns) ** 2 * spread), 0.0)
+        squares[:, columns] += lobes[:, None] ** 2
     found |= (squares > SMALL**2).any(axis=0)
-    for columns in differences:
-        if not found[columns].all() and (lobes(columns) > SMALL).any():
-            found[columns] = True
     found[seen.people :] = False
     return found
 
 
-def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
-    """Sums, and pairs of sums that share somebody, that are not hidden at a glance.
+def _open(characters: Characters) -> list[Ints]:
+    """Columns of sums, and of differences of two that overlap, whose lobes are not bounded to be small.
 
-    Coefficients count by whether they are 0. Who is in both of two sums with opposite signs is in their
-    difference twice, and is taken to hide nothing.
+    Coefficients count by whether they are 0. A column that is in both of two sums with opposite signs is in
+    their difference twice, and is taken to hide nothing.
     """
     seen, least = characters.observed, np.minimum(characters.least, NOTHING)
     rows, most = seen.rows, 2.0 * float(least.max(initial=0.0))  # two records hide no more
@@ -180,7 +164,9 @@ def _open(characters: Characters) -> tuple[list[int], list[list[int]]]:
     own = shared.diagonal()
     apart = own[:, None] + own - 2 * shared
     pairs = np.argwhere(np.triu((shared > 0) & (apart < NOTHING + most), 1))
-    return np.flatnonzero(own < NOTHING + most).tolist(), pairs.tolist()
+    members = np.split(rows.indices.astype(np.int64), rows.indptr[1:-1])
+    sums = [members[row] for row in np.flatnonzero(own < NOTHING + most)]
+    return sums + [np.setxor1d(members[one], members[other]) for one, other in pairs]
 
 
 def _of_boxes(width: Ints, theta: Floats, frequencies: Frequencies) -> Floats:
@@ -226,15 +212,14 @@ def _sizes(windows: Windows, frequencies: Frequencies, rows: Floats) -> Floats:
 
 
 def _whole(tilt: Tilt, top: int, theta: Floats) -> Floats:
-    """(r, w) of records with the whole domain, by θ (r,)."""
+    """(r, w) of records with the whole domain, by θ."""
     nothing = np.zeros(len(theta), dtype=np.int64)
     return tilt.rows(nothing, nothing + top, theta)
 
 
 @lru_cache(8)
 def _listed(tilt: Tilt, top: int) -> tuple[Floats, Floats]:
-    """Tilts, ascending, and how much a record with the whole domain hides at least, whatever the
-    frequency."""
+    """Tilts, ascending, and how much a record with the whole domain hides at least, at any frequency."""
     tilts = np.linspace(-STEEPEST, STEEPEST, LISTED) / top
     most = _sizes(tilt.windows, _frequencies(tilt), _whole(tilt, top, tilts)).max(axis=0)
     return tilts, -np.log(np.clip(most, np.exp(-NOTHING), 1.0))

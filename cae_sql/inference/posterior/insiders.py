@@ -1,27 +1,22 @@
-"""What an insider, who knows the own value, makes of somebody else's: by the formula, or counted.
+"""Posteriors given one more record's value, which that record, an insider, knows: by the formula, or counted.
 
-V = I − D Aᵀ H⁻¹ A D, D = diag(σ), is a projection: what the sums leave of the records' (scaled) differences
-from their means. Given that record j has the value u, the share V_ii = 1 − h_i of i's variance that is left
-becomes V_ii − V_ij² / V_jj, and the mean moves by regression. In terms of the formula of `bell`:
+V = I − D Aᵀ H⁻¹ A D, D = diag(σ), is a projection: what the sums leave of the scaled differences from the
+means. Given that record j has the value u, V_ii = 1 − h_i becomes V_ii − V_ij² / V_jj, and the mean moves by
+regression. In terms of the formula of `bell`:
 
     h' = h_i + V_ij² / V_jj,    δ = (σ_i / σ_j) (V_ij / V_jj) (u − μ_j),
     p_i(v) ∝ p⁰_i(v) · exp(−½ κ' (v − μ_i − δ / h')²),    κ' = h' / ((1 − h') σ_i²).
 
-Skewness (`bell`) is a shift too, ℓ (1 − h') σ_i², and added to δ. Risks are the greater of those with it and
-without (`likely.Likely.both`). What the insider knows better of people like somebody is no disclosure about
-that person either: the baseline is that of what he sees, with κ' and θ' = θ + δ / σ².
+Skewness adds ℓ (1 − h') σ_i² to δ; risks are the greater of those with it and without (`likely.Likely.both`).
+The baseline is that of an insider as well, with κ' and θ' = θ + δ / σ².
 
-The greatest risk over all pairs is found in three steps, each for what the one before leaves open:
+The greatest risk over all pairs is bounded in three steps, each for the records that the one before does not
+settle: by leverage alone (Cauchy and Schwarz); by V, with one bound from the table of bells (`tabulated`) for
+all pairs of a record whose h' and δ are at the same of some levels; then pair by pair, by the table, and by
+measuring those that the table does not settle, the worst first.
 
-1. Leverage alone bounds what any insider tells of a record (Cauchy and Schwarz): no pair is looked at.
-2. V_ij of all pairs is a product of matrices. Pairs of a record whose h' and δ are at the same of some levels
-   have one bound, from the table of bells (`tabulated`).
-3. Pairs of a record one by one: by the table, and those that it leaves open are measured, the worst first.
-
-Who has nearly all of a sum knows that the others have nearly nothing. The formula makes bells of what is
-left, and two values are no bell: held against all tables of systems of up to seven people, a risk was 0.22
-too low at most. So in small components one record of each atom is put aside with each value that it has in
-some table, and the others are counted again.
+In small components, where a bell is a poor model of two values (risks were up to 0.22 too low in systems of
+up to seven people), the posterior is counted anew for each insider and value.
 
 Source: `mathematics.md`, 7 (insiders; exact counting where components are small).
 """
@@ -30,9 +25,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
@@ -48,35 +43,26 @@ from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.threads import alone, in_two
 
 ROUNDING = 1e-7
-"""Part of the most by which bounds are taken greater than they are."""
+"""Part by which bounds are taken greater than they are."""
 LEVELS = 8
-"""Into which √(h' − h), and |δ|, are cut: most pairs tell little. By levels of √(h' − h) alone, 16 of them,
-single pairs took two thirds of ACS's day."""
+"""Of √(h' − h), and of |δ|. By 16 of √(h' − h) alone single pairs took two thirds of ACS's day."""
 PAIRS = 4_000_000
 """Of records with insiders that are held at once."""
 AT_ONCE = 4_096
 """Pairs that are measured at once."""
 SAME = 1e-9
-"""V_jj below which j's value was known before he said it: it tells nothing."""
+"""V_jj below which j's value was known before: it adds nothing."""
 MOST_ROOM = 250
-"""Records times values of a component, at most, unless its sums are no bell: of more the formula is near, and
-counting costs much."""
+"""Records times values up to which bells of a component are counted: beyond, the formula is near."""
 ALL_STEPS = 8_000_000
-"""For all insiders and values, as `Allowance` counts."""
+"""For all insiders and values that are counted, as `Allowance` counts."""
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What an insider's value makes of one record. Arrays of one shape."""
+class Given(NamedTuple):
+    """What an insider's value makes of one record, arrays of one shape: h', and δ in units."""
 
     leverage: Floats
-    """h'."""
     shift: Floats
-    """δ, in units."""
-
-    def of(self, some: Ints | Flags) -> Given:
-        """The same of some."""
-        return Given(self.leverage[some], self.shift[some])
 
 
 def shared(fit: Fit, columns: Ints) -> Floats:
@@ -89,17 +75,14 @@ def shared(fit: Fit, columns: Ints) -> Floats:
 
 
 def telling(fit: Fit) -> Floats:
-    """(q,) 1 / V_jj; 0 of whom nothing is told.
-
-    With `shared` T an insider makes h' − h_i = σ_i² T² σ_j² / V_jj, and δ = σ_i² T (u − μ_j) / V_jj.
-    """
+    """(q,) 1 / V_jj, 0 where V_jj is. With `shared` T, h' − h_i = σ_i² T² σ_j² / V_jj."""
     left = 1.0 - fit.leverage
     some = (left > SAME) & (fit.variances > STILL)
     return np.where(some, 1.0 / np.where(some, left, 1.0), 0.0)
 
 
 def given(fit: Fit, column: int, by: Ints, values: Floats | Ints) -> Given:
-    """What insiders of some columns with some values, in units, tell of one of a column, but for skewness."""
+    """What insiders of some columns with some values, in units, make of one of a column, without skewness."""
     by, values = np.broadcast_arrays(by, values)
     told, part = shared(fit, np.array([column]))[by, 0], telling(fit)[by]
     variance, h = fit.variances[column], fit.leverage[column]
@@ -108,13 +91,13 @@ def given(fit: Fit, column: int, by: Ints, values: Floats | Ints) -> Given:
 
 
 def both(fit: Fit, columns: Ints, told: Given) -> Given:
-    """(2 r,) what insiders make of records of some columns, (r,) each, without skewness and then with it."""
+    """(2 r,) the same without skewness and then with it, of records of some columns, (r,)."""
     turned = fit.slope[columns] * fit.variances[columns] * (1.0 - told.leverage)
     return Given(np.tile(told.leverage, 2), np.append(told.shift, told.shift + turned))
 
 
 def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
-    """(r, w) distributions of records of some columns (r,), each with what an insider makes of it (r,)."""
+    """(r, w) distributions of records of some columns, each with an insider, (r,) both."""
     fit, seen = likely.fit, likely.fit.observed
     h = np.clip(told.leverage, 0.0, 1.0)
     kappa = stiffness(h, fit.variances[columns])
@@ -125,33 +108,33 @@ def narrowed(likely: Likely, columns: Ints, told: Given) -> Floats:
 
 @dataclass(frozen=True)
 class Measure:
-    """How bad distributions are: the greater the worse."""
+    """How bad distributions are: their risk, or −H(ε)."""
 
     domain: Domain
     baselines: Baselines
     epsilon: float | None = None
-    """At which −H is taken; None: the risk is."""
+    """At which −H is taken; None: the risk."""
 
     def left(self, rows: Floats) -> Floats:
-        """(r,) of distributions (r, w): their area, or H(ε)."""
+        """(r,) area, or H(ε), of distributions (r, w)."""
         if self.epsilon is None:
             return areas_of_rows(rows, self.domain)
         return entropies_of_rows(rows, self.domain, self.epsilon)
 
     def table(self) -> Table:
-        """Of what bells leave at least."""
+        """Lower bounds of `left` of bells."""
         return self.baselines.table(self.epsilon, self.left)
 
     def judged(self, without: Floats, skewed: Floats) -> Floats:
-        """(r,) how bad posteriors are, by how bad without skewness and with it."""
+        """(r,) how bad, by how bad without skewness and with it."""
         return self.baselines.judged(without, skewed) if self.epsilon is None else np.maximum(without, skewed)
 
     def bad(self, left: Floats, base: Floats) -> Floats:
-        """(r,) of what is left, beside A_baseline."""
+        """(r,) how bad, by what is `left` and A_baseline."""
         return against(left, base, self.domain) if self.epsilon is None else -left
 
     def bases(self, fit: Fit, columns: Ints, told: Given) -> Floats:
-        """(r,) A_baseline of records of some columns (r,), each as an insider (r,) sees people like it."""
+        """(r,) A_baseline of records of some columns, each for an insider."""
         variance = fit.variances[columns]
         moving = variance > STILL
         turn = np.where(moving, told.shift / np.where(moving, variance, 1.0), 0.0)
@@ -159,20 +142,17 @@ class Measure:
         return self.baselines.areas(kappa, fit.theta[columns] + turn)
 
     def of_pairs(self, likely: Likely, columns: Ints, told: Given) -> Floats:
-        """(r,) how bad the posteriors of records of some columns are, each with an insider, skewness left out
-        of what he tells."""
+        """(r,) how bad for records of some columns, each with an insider; skewness is added here."""
         part, twice = both(likely.fit, columns, told), np.tile(columns, 2)
         left = self.left(narrowed(likely, twice, part))
         return self.judged(*self.bad(left, self.bases(likely.fit, twice, part)).reshape(2, -1))
 
 
-@dataclass(frozen=True, eq=False)
-class WithInsider:
+class WithInsider(NamedTuple):
     """What `risks_with_insider` finds."""
 
     risk: Floats
-    """(p,) the greatest with any insider and value, by `Measure`; or a bound of it where that is within what
-    was enough, and where it is not, some that is not either."""
+    """(p,) where at most what was enough, a bound over all insiders and values; else beyond it, for one."""
     pairs: int
     """How many pairs of a record and an insider were looked at."""
 
@@ -180,22 +160,23 @@ class WithInsider:
 def risks_with_insider(
     likely: Likely, values: Floats, measure: Measure, enough: float, spared: Flags | None = None
 ) -> WithInsider:
-    """The greatest risk of everybody's posterior by the formula, alone and whoever the insider is.
+    """How bad the formula's posterior of a record of each atom may be, alone and for any insider.
 
-    For each of the fit's columns an insider may have some values, (q, m), in units. A bound will do where it
-    is no worse than `enough`; atoms that are `spared`, (p,), are not looked at.
+    Args:
+        likely: What is likely.
+        values: (q, m) of an insider of each column of the fit, in units.
+        measure: Risk, or entropy.
+        enough: Bounds up to here need not be close.
+        spared: (p,) atoms that are not looked at.
     """
     seen = likely.fit.observed
-    worst, some = np.full(seen.people, -np.inf), np.arange(seen.people)
-    if spared is not None:
-        some = np.flatnonzero(~spared[seen.atoms])
+    worst = np.full(seen.people, -np.inf)
+    some = np.arange(seen.people) if spared is None else np.flatnonzero(~spared[seen.atoms])
     gain, shift = bounds_of(likely.fit, values)[:, some]
     ranges = np.stack([np.zeros(len(some)), gain]), np.stack([-shift, shift])
     worst[some] = _of_ranges(likely, some, *ranges, measure)
     some = some[~(worst[some] <= enough)]  # what is no number keeps nothing
-    step = max(1, PAIRS // max(seen.people, 1))
-    for first in range(0, len(some), step):
-        part = some[first : first + step]
+    for part in np.array_split(some, len(some) * seen.people // PAIRS + 1) if len(some) else ():
         worst[part] = _over_pairs(likely, part, values, measure, enough)
     risk = np.full(likely.known.count, -np.inf)
     risk[seen.atoms] = worst
@@ -203,11 +184,10 @@ def risks_with_insider(
 
 
 def bounds_of(fit: Fit, values: Floats) -> Floats:
-    """(2, a) each of somebody: bounds of h' − h and of |δ| over all insiders and values (q, m).
+    """(2, a) bounds of h' − h and of |δ| over all insiders and values (q, m).
 
-    V_ij is a product of two vectors of lengths √h_i and √h_j: at most √(h_i h_j), and 0 for j of another
-    component. So an insider adds at most h_i h_j / (1 − h_j) to h', and shifts by at most σ_i √(h_i h_j) /
-    (1 − h_j) times how far off j's value may be, in terms of σ_j.
+    |V_ij| is at most √(h_i h_j), and 0 for j of another component. So h' − h is at most h_i h_j / (1 − h_j),
+    and |δ| at most σ_i √(h_i h_j) / (1 − h_j) times how far off j's value may be, in terms of σ_j.
     """
     some = slice(0, fit.observed.people)
     variances, labels = fit.variances[some], fit.observed.components[some]
@@ -222,11 +202,8 @@ def bounds_of(fit: Fit, values: Floats) -> Floats:
 
 
 def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, measure: Measure) -> Floats:
-    """(r,) bounds of how bad some columns are, with all gains of h' and all δ between two, (2, r) each.
-
-    What is left is the least of all cells with such a bell. The area of the baseline is at most
-    `Baselines.greatest` between the tilts at the ends of κ and δ.
-    """
+    """(r,) bounds of how bad, for h' − h and δ between two each, (2, r): by the least that bells leave and
+    the greatest baseline."""
     fit, seen, variance = likely.fit, likely.fit.observed, likely.fit.variances[columns]
     table = measure.table()
     moving, slope, theta = variance > STILL, fit.slope[columns], fit.theta[columns]
@@ -244,7 +221,7 @@ def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, mea
 
 
 def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure, enough: float) -> Floats:
-    """(r,) of some columns what is enough for all insiders and values, or more than enough for one."""
+    """(r,) of some columns, as `WithInsider.risk`."""
     fit, people, h = likely.fit, likely.fit.observed.people, likely.fit.leverage[columns]
     variance, part = fit.variances[columns], telling(fit)[:people]
     between = shared(fit, columns)[:people]
@@ -252,39 +229,29 @@ def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure,
     between[columns[by_themselves], by_themselves] = 0.0
     roots = np.sqrt(part * fit.variances[:people])
     shifts = part[:, None] * (values[:people] - fit.means[:people, None])
-    worst = np.full(len(columns), -np.inf)
     if not all(np.isfinite(each).all() for each in (between, roots, shifts)):
         return np.full(len(columns), np.nan)
-    levels = np.empty((*between.shape, shifts.shape[1]), dtype=np.uint8)
     ranges = np.tile(np.array([[np.inf, -np.inf]]), (len(columns), 2 * LEVELS**2, 2))
-    ranges[:, LEVELS] = 0.0  # nobody tells anything
+    ranges[:, LEVELS] = 0.0  # without an insider
     pairs = between, roots, shifts, np.abs(shifts).max(axis=1, initial=0.0)
-    in_two(lambda first, end: ranges_of(*pairs, levels, ranges, first, end), len(columns), levels[:, 0].size)
-    marks = ranges[:, :, 0] <= ranges[:, :, 1]
-    who, level = np.nonzero(marks)
+    in_two(lambda first, end: ranges_of(*pairs, ranges, first, end), len(columns), shifts.size)
+    who, level = np.nonzero(ranges[:, :, 0] <= ranges[:, :, 1])
     gains, moves = (variance[who] * ends for ends in np.split(ranges[who, level].T, 2))
-    bad = _of_ranges(likely, columns[who], np.minimum(gains, 1.0 - h[who]), moves, measure)
-    within = bad <= enough
-    np.maximum.at(worst, who[within], bad[within])
-    marks[who[within], level[within]] = False
-    for place in np.flatnonzero(marks.any(axis=1)).tolist():
-        by, value = np.nonzero(marks[place][levels[:, place]])
-        gain = np.minimum(variance[place] * (between[by, place] * roots[by]) ** 2, 1.0 - h[place])
-        moved = variance[place] * between[by, place] * shifts[by, value]
-        told = Given(h[place] + np.append(gain, 0.0), np.append(moved, 0.0))
-        worst[place] = _measured(likely, int(columns[place]), told, measure, enough, worst[place])
+    worst = np.full(len(columns), -np.inf)
+    np.maximum.at(
+        worst, who, _of_ranges(likely, columns[who], np.minimum(gains, 1.0 - h[who]), moves, measure)
+    )
+    for place in np.flatnonzero(~(worst <= enough)).tolist():
+        worst[place] = _measured(likely, int(columns[place]), values, measure, enough)
     return worst
 
 
 @compiled()
 def ranges_of(
-    between: Floats, roots: Floats, shifts: Floats, reach: Floats, levels: NDArray[np.uint8], ranges: Floats,
-    first: int, end: int,
+    between: Floats, roots: Floats, shifts: Floats, reach: Floats, ranges: Floats, first: int, end: int
 ) -> None:  # fmt: skip
-    """Levels of pairs, (s, r, m), and by record and level the least and greatest h' − h and δ, each over
-    σ_i², (r, 2 l², 4), of some records. Levels of √(h' − h) count in 2 l; those of δ from l, upwards
-    if it is not negative. `reach` is the greatest of each insider's shifts.
-    """
+    """The least and greatest h' − h and δ, over σ_i², of pairs by record and level, (r, 2 l², 4): levels of
+    √(h' − h) count in 2 l, those of δ from l, upwards if it is not negative."""
     most = np.zeros((2, end))
     for j in range(len(between)):
         for i in range(first, end):
@@ -298,47 +265,41 @@ def ranges_of(
             for k in range(shifts.shape[1]):
                 move = between[j, i] * shifts[j, k]
                 place = min(max(math.floor(move * scale[1, i]), -LEVELS), LEVELS - 1)
-                level = (2 * row + 1) * LEVELS + place
-                levels[j, i, k] = level
-                found = ranges[i, level]
+                found = ranges[i, (2 * row + 1) * LEVELS + place]
                 found[0], found[1] = min(found[0], root * root), max(found[1], root * root)
                 found[2], found[3] = min(found[2], move), max(found[3], move)
 
 
-def _measured(
-    likely: Likely, column: int, told: Given, measure: Measure, enough: float, settled: float
-) -> float:
-    """Of a record of a column with some pairs (r,), one that is more than enough, or a bound of all that is;
-    `settled` is the greatest bound of the other pairs."""
-    alike = np.full(len(told.shift), column)
-    gains, shifts = told.leverage - likely.fit.leverage[column], told.shift
+def _measured(likely: Likely, column: int, values: Floats, measure: Measure, enough: float) -> float:
+    """As `WithInsider.risk` of a column, by single pairs."""
+    fit, others = likely.fit, np.arange(likely.fit.observed.people)
+    others = others[(others != column) | (fit.observed.sizes[column] > 1)]
+    told = given(fit, column, others[:, None], values[others])
+    told = Given(np.append(told.leverage, fit.leverage[column]), np.append(told.shift, 0.0))
+    alike, gains, shifts = np.full(len(told.shift), column), told.leverage - fit.leverage[column], told.shift
     bounds = _of_ranges(likely, alike, np.stack([gains, gains]), np.stack([shifts, shifts]), measure)
     within = bounds <= enough
-    most, open_ = float(bounds[within].max(initial=settled)), np.flatnonzero(~within)
+    most, open_ = float(bounds[within].max(initial=-np.inf)), np.flatnonzero(~within)
     _, once = np.unique(np.stack([gains, shifts])[:, open_].round(12), axis=1, return_index=True)
     open_, first, count = open_[once][np.argsort(-bounds[open_[once]], kind="stable")], 0, 8
     while first < len(open_) and most <= enough:
         some = open_[first : first + count]
-        most = float(np.maximum(most, measure.of_pairs(likely, alike[some], told.of(some)).max()))
+        part = Given(told.leverage[some], told.shift[some])
+        most = float(np.maximum(most, measure.of_pairs(likely, alike[some], part).max()))
         first, count = first + count, min(2 * count, AT_ONCE)
     return most
 
 
-@dataclass(frozen=True, eq=False)
-class InsidersCounted:
-    """Figures by atom, (p,)."""
+class InsidersCounted(NamedTuple):
+    """Figures by atom, (p,): whether all insiders and values were counted, and the greatest risk with any,
+    −∞ where there is none."""
 
     atoms: Flags
-    """Whether every insider and value was counted."""
     risk: Floats
-    """The greatest with any of them, by `Measure`; −∞ of the others and where nobody else is."""
 
 
 def counted_with_insider(likely: Likely, measure: Measure) -> InsidersCounted:
-    """The greatest risk of records in small components, whoever the insider is.
-
-    What is not counted with what may be spent is left to the formula.
-    """
+    """The greatest risk of records in small components over all insiders, where it does not cost too much."""
     known = likely.known
     found = InsidersCounted(np.zeros(known.count, dtype=np.bool_), np.full(known.count, -np.inf))
     left, alike = likely.allowed(ALL_STEPS), dict[bytes, Floats]()
@@ -367,7 +328,7 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         for unit in np.flatnonzero(alone[place] > 0)
     ]
     who, values = (np.array(each, dtype=np.int64) for each in zip(*asides, strict=True))
-    # by insider and value, of each other record its row
+    # (m, a, w) by insider and value, of each other record its row
     rows = np.zeros((len(asides), len(atoms), windows.count))
     for number, (place, value) in enumerate(asides):
         counted = likely.counted_units(atoms, (int(atoms[place]), value), left)

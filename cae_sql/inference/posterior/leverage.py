@@ -5,17 +5,13 @@ covariance, and h_i = σ_i² a_iᵀ H⁻¹ a_i lies in [0, 1]: 0 for whom no sum
 determine. Over all records (and slacks, `observations`) the h_i add up to the rank of A. It hangs on the
 query sets and on σ, hardly on what was answered.
 
-One factorisation of k × k serves all records, atom by atom.
-
-Which answers carry what is likely of somebody (`Carriers`): leverage of some sums alone is gᵀ G⁻¹ g / σ², G
-these sums' covariances and g those with the record. Sums are taken one after the other, each time the one
-that adds most given those taken: one that the record is not in can add much, as the other half of a
-difference does. A greedy choice is no proof that fewer would not do.
+Which answers carry the leverage of a record (`Carriers`): that of some sums alone is gᵀ G⁻¹ g / σ², G these
+sums' covariances and g those with the record. They are chosen greedily, which proves nothing: fewer might do.
 
 Promise: h is never less than it is by more than rounding. Where rows are nearly dependent H⁻¹ is taken from
 its eigenvectors, rather too large than too small, and all h are cut to [0, 1].
 
-Source: `mathematics.md`, 7; Sherman and Morrison (1950) for one record taken out.
+Source: `mathematics.md`, 7.
 """
 
 from __future__ import annotations
@@ -33,12 +29,9 @@ from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone, in_two
 
 NEARLY = 0.9
-"""Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides. Where rows
-are nearly dependent all is, since differences of the inverse's great entries have no digits left."""
+"""Leverage from which it is worked out anew as a sum of squares: of 1 − h, what is left decides."""
 NOTHING = 1e-9
 """Leverage below which a sum adds nothing."""
-WELL_CONDITIONED = 1e10
-"""Condition number up to which a factor by Cholesky is as good as one by eigenvectors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +50,7 @@ class Factor:
     def by(cls, covariance: Floats) -> Factor:
         """Of H, (k, k)."""
         with alone():
-            return cls(_inverse_root(covariance))
+            return cls(inverse_root(covariance))
 
     @cached_property
     def inverse(self) -> Floats:
@@ -102,22 +95,6 @@ def add_forms(
         out[j] += total
 
 
-def _inverse_root(matrix: Floats) -> Floats:
-    """R with Rᵀ R = M⁻¹, by the library's Cholesky; by `inverse_root` where M is nearly singular."""
-    if not len(matrix):
-        return matrix
-    diagonal = np.sqrt(np.maximum(np.diag(matrix), 0.0))
-    scale = 1 / np.where(diagonal > 0, diagonal, 1.0)
-    scaled = matrix * scale * scale[:, None]
-    scaled[np.diag_indices_from(scaled)] = 1.0
-    lower, failed = scipy.linalg.lapack.dpotrf(scaled, lower=True, clean=True)
-    if not failed:
-        root, failed = scipy.linalg.lapack.dtrtri(lower, lower=True)
-        if not failed and len(root) * float((root * root).sum()) < WELL_CONDITIONED:
-            return np.ascontiguousarray(root * scale)
-    return inverse_root(matrix)
-
-
 class Carriers:
     """All answered sums, to be asked about one record after the other."""
 
@@ -134,18 +111,18 @@ class Carriers:
         variance, taken = float(self._variances[group]), list[tuple[int, float]]()
         if variance <= STILL or not len(self._covariances):
             return taken
-        toward: Floats = variance * self._matrix[:, [group]].toarray()[:, 0]
-
-        def told(rows: list[int]) -> float:
-            part = np.linalg.lstsq(self._covariances[np.ix_(rows, rows)], toward[rows], rcond=1e-10)[0]
-            return float(toward[rows] @ part) / variance
-
-        total, enough = 0.0, share * told(list(range(len(toward))))
+        # covariances given the sums that are taken: of the sums, and of these with the record
+        left, toward = self._covariances.copy(), variance * self._matrix[:, [group]].toarray()[:, 0]
+        least = NOTHING * np.diag(left) + np.finfo(float).tiny
+        total, enough = 0.0, share * float(toward @ np.linalg.lstsq(left, toward, rcond=1e-10)[0]) / variance
         while len(taken) < most and total < enough:
-            each = [told([*(one for one, _ in taken), row]) for row in range(len(toward))]
-            row = int(np.argmax(each))
-            if each[row] - total <= NOTHING:
+            open_ = np.diag(left)
+            gains = np.where(open_ > least, toward**2 / np.maximum(open_, least), 0.0) / variance
+            row = int(np.argmax(gains))
+            if gains[row] <= NOTHING:
                 break
-            total = each[row]
+            total += float(gains[row])
             taken.append((row, min(total, 1.0)))
+            said = left[row] / left[row, row]
+            toward, left = toward - said * toward[row], left - np.outer(said, left[row])
         return taken

@@ -83,7 +83,7 @@ class Likely:
 
         Raises:
             InconsistentAnswers: two ends of one sum leave nothing between them.
-            InvalidInput, OutOfTime: as `Fit.of`.
+            InvalidInput, OutOfTime: as `Fit.of_answers`.
         """
         if self.fitted is not None:
             return self.fitted

@@ -4,16 +4,14 @@ A range of width w of a count over S is taken for the sum over S, known but for 
 
     min( (w²/12) · Var(x) / Var(g),  (π/2 − 1) · Var(Σ x given earlier answers and observations) ),
 
-g being 1 for those who are counted and 0 for others: as if to know g were to know x. The second is what the
-most telling single limit takes away, one in the middle of what is expected: a wide range tells by where its
-ends are. A range of a weighted sum, Σ a x, is that very observation with noise w²/12.
+g being 1 for those who are counted and 0 for others: as if to know g were to know x. The second is the noise
+of the most telling single limit, one in the middle of what is expected. A range of a weighted sum, Σ a x, is
+that very observation with noise w²/12.
 
-A record's leverage is that of sums and observations together, and besides it that of the observations alone,
-`LUCK` times, as if they were about something else: κ = κ_all + `LUCK` κ_observations. So neither what counts
-say of x besides sums over the same people is missed, nor what both say together; and who is at an end of the
-domain is left with less than a bell around the mean, and some ranges tell more than others of the same width.
-It is a brake, not an estimate. Expected sums stay where the answered sums put them: what a count says of a
-group is no disclosure about one person.
+A record's precision is κ = κ_all + `LUCK` κ_observations: that of sums and observations together, and that of
+the observations alone. So what counts say beside sums over the same people counts, and so does what both say
+together; and the bell is narrower than one around the mean of who is at an end of the domain. It is a brake,
+not an estimate. Expected sums stay where the answered sums put them.
 
 **Spreads**, Σ (x − mean)², are no sum. Beside the people's sum, known or not, a range of their spread says
 how large Σ (x − c)² is, for some c. Of one of them, i, that is (x_i − c)² known but for noise, of variance
@@ -21,14 +19,11 @@ how large Σ (x − c)² is, for some c. Of one of them, i, that is (x_i − c)�
     N = what the range leaves (as above) + Σ over others of the variance of (x_j − c)².
 
 Against its value at the mean μ that parabola is (v − μ)(v + μ − 2c). So the likelihood of v falls no faster
-than a bell around μ with
-
-    κ = s² / N,   s = the greatest |v + μ − 2c| of the values that i may have,
-
-counted `TIMES` as much: who has another value is seen by differences of up to twice s. Where the sum is not
-known, c is the mean of the members, but others vary more than they do around the c of which (x − c)² has
-least to do with x: so N takes the others around such a c of their own, and s the greater of the two. The two
-members who vary most count for nothing in N: one may be i, one an insider.
+than a bell around μ with κ = s² / N, s the greatest |v + μ − 2c| of the values that i may have; it counts
+`TIMES`, since differences between two values are up to twice s. Where the sum is not known, c is the mean of
+the members, but others vary more than around the c of which (x − c)² has least to do with x: so N takes the
+others around such a c of their own, and s the greater of the two. The two members who vary most count for
+nothing in N: one may be i, one an insider.
 
 Promise: a bell of each record that ranges narrow at least as much as they would with Gaussian others. Under
 which priors no bell around the mean sees any of this is for `range_checks`.
@@ -42,30 +37,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import scipy
 
 from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.tilt import Moments, cumulants
+from cae_sql.inference.posterior.tilt import cumulants
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 LUCK = 20.0
-"""How often what observations tell alone is counted. A bell in the middle of the domain has to be 18 times as
+"""How often what observations tell alone is counted. A bell in the middle of the domain must be 18 times as
 narrow as one around an end to leave as much as somebody at that end has in one case of a hundred. Of stars of
-ranges of counts and weighted sums, over 3 to 26 values, with 12 to 100 others in each, as many as kept a
-limit of 0.5, the exact risk was past it in up to 32 of a hundred draws with 6, 9 with 12, and 2 with 20: most
-of somebody at an end, or with a rarer value. Of a limit of 0.3 it was up to 35, 30, and 5."""
+ranges, over 3 to 26 values, 12 to 100 others in each, as many as kept a limit of 0.5, the exact risk was past
+it in up to 32 of a hundred draws with 6, 9 with 12, and 2 with 20; of 0.3 in up to 35, 30, and 5."""
 TIMES = 10.0
-"""How often what spreads tell is counted. Of stars over 3 to 11 values, even, skewed or mostly in the middle,
-with 32 to 212 others in each range, as many as kept a limit of 0.3 or 0.5, the exact risk was past it in at
-most one of 200 draws; with 7 in up to 7 of a hundred, with 4 in up to 13."""
+"""How often what spreads tell is counted. Of stars over 3 to 11 values, 32 to 212 others in each range, as
+many as kept a limit of 0.3 or 0.5, the exact risk was past it in at most one of 200 draws; with 7 in up to 7
+of a hundred, with 4 in up to 13."""
 ONE_LIMIT = float(np.pi / 2 - 1)
 """Of a variance, the noise with which a limit in the middle tells on which side of it a value lies."""
 LEAST = 1e-9
 """Variance of noise, in units²: so rows stay independent."""
 ALONE = 1e-12
-"""Of a range, the part of others' variance and noise below which it is rounding."""
+"""Part of others' variance and noise below which it is rounding."""
 
 
 def with_observed(fit: Fit, known: Knowledge) -> Fit:
@@ -78,13 +74,11 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
     count = len(sums)
     rows, plain = np.zeros((count, len(seen.sizes))), np.zeros(count)
     for number, each in enumerate(sums):
-        greatest = 1.0 if each.weights is None else float(np.abs(each.weights).max())
-        rows[number, place[each.atoms]] = 1.0 if each.weights is None else each.weights / greatest
-        plain[number] = each.noise / greatest**2
-    within = rows != 0
-    mean = (within * fit.variances) @ seen.sizes / np.maximum(within @ seen.sizes, 1)
-    counted = np.array([each.weights is None for each in sums], dtype=np.bool_)
-    plain = np.where(counted, plain * np.maximum(mean, STILL), plain)
+        at, weights = place[each.atoms], np.ones(1) if each.weights is None else each.weights
+        greatest = float(np.abs(weights).max())
+        rows[number, at], plain[number] = weights / greatest, each.noise / greatest**2
+        if each.weights is None:  # as if to know who is counted were to know x
+            plain[number] *= max(float(np.average(fit.variances[at], weights=seen.sizes[at])), STILL)
     own = (rows * (seen.sizes * fit.variances)) @ rows.T
     cross = seen.matrix @ (rows * (seen.sizes * fit.variances)).T
     noise = _noise_of(plain, own - cross.T @ fit.factor.solve(cross) if len(cross) else own)
@@ -101,31 +95,31 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
 
 
 def _bordered(fit: Fit, rows: Floats, noise: Floats) -> Fit:
-    """With sums observed but for noise, (r, q): each has a column for it, of so much variance, (r,)."""
+    """With rows more, (r, q), and a column for the noise of each, of variances (r,)."""
     seen, count = fit.observed, len(rows)
     width = np.maximum(np.sqrt(12.0 * noise), 1.0)
     expected = np.rint(rows @ (seen.sizes * fit.means) + width / 2).astype(np.int64)
-    observed = seen.bordered(rows, np.eye(count, dtype=np.int64), expected, np.rint(width).astype(np.int64))
-    moments = Moments(
-        np.append(fit.logs, np.log(np.rint(width) + 1)),
-        np.append(fit.means, width / 2),
-        np.append(fit.variances, noise),
-    )
+    matrix = scipy.sparse.vstack([seen.matrix, sparse_columns(rows)]).tocsc()
+    observed = replace(seen, matrix=matrix, sums=np.append(seen.sums, expected))
+    observed = observed.with_slacks(len(seen.sums) + np.arange(count), np.rint(width).astype(np.int64))
+    variances = np.append(fit.variances, noise)
     return replace(
         fit,
         observed=observed,
         point=np.append(fit.point, np.zeros(count)),
         theta=np.append(fit.theta, np.zeros(count)),
-        moments=moments,
-        factor=Factor.of(observed.matrix, observed.sizes * moments.variances),
+        logs=np.append(fit.logs, np.log(np.rint(width) + 1)),
+        means=np.append(fit.means, width / 2),
+        variances=variances,
+        factor=Factor.of(observed.matrix, observed.sizes * variances),
         worked_out=None,
         of_sums=fit,
     )
 
 
 def _noise_of(plain: Floats, covariance: Floats) -> Floats:
-    """(r,) variances of the noise of observations, each given those before it: by their widths, (r,), and by
-    the covariances of what is observed, before anything of it is, (r, r)."""
+    """(r,) variances of the noise of observations, each given those before: by those of their widths, (r,),
+    and the covariances of what is observed, (r, r)."""
     left, found = covariance.copy(), plain.copy()
     for number in range(len(plain)):
         open_ = max(float(left[number, number]), 0.0)
@@ -138,9 +132,9 @@ def _noise_of(plain: Floats, covariance: Floats) -> Floats:
 
 def parabolas(fit: Fit) -> tuple[Floats, Floats]:
     """(a,) of one record of each column of somebody the c around which (x − c)² has no covariance with x, and
-    the variance of (x − c)²: what x does not explain of x².
+    the variance of (x − c)² there.
 
-    With m₂, m₃, m₄ of x around its mean: c = μ + m₃ / 2m₂, and m₄ − m₂² − m₃² / m₂ is what is left.
+    With m₂, m₃, m₄ of x around its mean: c = μ + m₃ / 2m₂, and m₄ − m₂² − m₃² / m₂ is that variance.
     """
     seen, some = fit.observed, slice(0, fit.observed.people)
     now, three, four = cumulants(fit.tilt.moments(seen.low[some], seen.high[some]), fit.theta[some])
@@ -151,8 +145,7 @@ def parabolas(fit: Fit) -> tuple[Floats, Floats]:
 
 
 def _told_by_spreads(fit: Fit, spreads: Sequence[tuple[Ints, float]]) -> Floats:
-    """(a,) κ σ² of one record of each column of somebody, `TIMES`; of each range the columns of its members,
-    and w²/12."""
+    """(a,) κ σ² of one record of each column of somebody, `TIMES`, by each range's columns and w²/12."""
     seen, (centers, unexplained) = fit.observed, parabolas(fit)
     people = seen.people
     sizes, means, variances = seen.sizes[:people], fit.means[:people], fit.variances[:people]

@@ -1,11 +1,11 @@
-"""What answered sums say, as observations: independent rows over columns, one column for each atom of
-somebody and one for what each end or range leaves open.
+"""What answered sums say, as independent rows over columns: one column for each atom of somebody, and one for
+what each end or range leaves open.
 
 An end "at most b" is kept as an exact sum about spare records (`cae_sql.inference.facts.spares`). Those are
-nobody's, and their total is all that matters of them. Here it is one column, the *slack*, with every value of
+nobody's, and their total is all that matters of them: here it is one column, the *slack*, with every value of
 its range alike before the answer. Its variance is what the row's own variance gains: w²/12 for a range of
-width w where nothing is known of where in it the sum lies, less where the other answers say. Two ends of one
-sum are one row: their ranges are cut.
+width w where nothing else is known of the sum, less where the other answers say. Two ends of one sum are one
+row: their ranges are cut.
 
 Promise: rows are independent over the columns that can move, and rows without slack stay so when those with
 slack are taken away. Nobody's column is more than one record.
@@ -16,20 +16,16 @@ Source: `mathematics.md`, 7 and 8.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 import numpy as np
 import scipy
-from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.rank import independent_sums, join, roots
+from cae_sql.inference.facts.rank import independent_sums
 from cae_sql.inference.intervals.interior import sparse_columns
-from cae_sql.inference.posterior.weights import Ints
-
-Flags = NDArray[np.bool_]
+from cae_sql.inference.posterior.weights import Flags, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +39,8 @@ class Observations:
     sizes: Ints
     """(q,) records of each column; of a slack 1."""
     low: Ints
-    """(q,) least value of one record of each column."""
     high: Ints
-    """(q,) greatest value."""
+    """(q,) least and greatest value of one record of each column."""
     atoms: Ints
     """(a,) which of the knowledge's atoms the first columns are."""
 
@@ -57,36 +52,25 @@ class Observations:
     @cached_property
     def components(self) -> Ints:
         """(q,) which component each column is in: columns that share no sum are independent."""
-        root = np.arange(len(self.sizes))
-        for row in range(self.rows.shape[0]):
-            join(root, self.rows.indices[self.rows.indptr[row] : self.rows.indptr[row + 1]].astype(np.int64))
-        found: Ints = np.unique(roots(root), return_inverse=True)[1].astype(np.int64)
+        graph = scipy.sparse.bmat([[None, self.matrix.T], [self.matrix, None]])
+        labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
+        found: Ints = np.unique(labels[: len(self.sizes)], return_inverse=True)[1]
         return found
-
-    @cached_property
-    def name(self) -> bytes:
-        """Equal for equal matrices."""
-        found = blake2b(digest_size=20)
-        for part in (self.matrix.indptr, self.matrix.indices, self.matrix.data):
-            found.update(b"%d " % len(part) + np.ascontiguousarray(part).tobytes())
-        return found.digest()
 
     def with_rows(self, some: Flags) -> Observations:
         """The same records under some of the sums, (k,)."""
         return replace(self, matrix=self.rows[some].tocsc(), sums=self.sums[some])
 
-    def bordered(self, rows: NDArray[np.generic], own: Ints, sums: Ints, width: Ints) -> Observations:
-        """With rows more, over the same columns (r, q) and slacks of their own (r, t), from 0 to `width`."""
-        above = scipy.sparse.hstack([self.matrix, scipy.sparse.csc_array((len(self.sums), len(width)))])
-        below = scipy.sparse.hstack([sparse_columns(rows), sparse_columns(own)])
-        nothing = np.zeros(len(width), dtype=np.int64)
-        return Observations(
-            scipy.sparse.vstack([above, below]).tocsc(),
-            np.append(self.sums, sums),
-            np.append(self.sizes, nothing + 1),
-            np.append(self.low, nothing),
-            np.append(self.high, width),
-            self.atoms,
+    def with_slacks(self, rows: Ints, width: Ints) -> Observations:
+        """With slacks more, each from 0 to its width, (t,), in one of the rows, (t,)."""
+        nothing, places = np.zeros(len(width), dtype=np.int64), np.arange(len(width))
+        slacks = scipy.sparse.csc_array((nothing + 1.0, (rows, places)), (len(self.sums), len(width)))
+        return replace(
+            self,
+            matrix=scipy.sparse.hstack([self.matrix, slacks]).tocsc(),
+            sizes=np.append(self.sizes, nothing + 1),
+            low=np.append(self.low, nothing),
+            high=np.append(self.high, width),
         )
 
     @property
@@ -103,14 +87,10 @@ def observations(known: Knowledge, sums: Ints) -> Observations:
     """
     spare = np.bincount(known.atoms.labels[known.atoms.real :], minlength=known.count)
     own = known.sizes - spare
-    people = np.arange(known.count) if not spare.any() else np.flatnonzero(own)
+    people, matrix = np.flatnonzero(own), sparse_columns(known.matrix)
     low, high, sizes = known.low[people], known.high[people], own[people]
-    if not len(known.matrix):
-        return Observations(scipy.sparse.csc_array((0, len(people))), sums, sizes, low, high, people)
-    matrix = sparse_columns(known.matrix)
-    slack = np.flatnonzero(spare * (np.diff(matrix.indptr) > 0)) if spare.any() else people[:0]
+    slack = np.flatnonzero(spare * (np.diff(matrix.indptr) > 0))
     if not len(slack) and (low < high).all():
-        # spare records of an end of MAX or MIN are in no sum, and have columns here all the same
         return Observations(matrix[:, people], sums, sizes, low, high, people)
     # between which each sum over people lies
     by = matrix[:, slack].toarray().astype(np.int64)
@@ -119,18 +99,8 @@ def observations(known: Knowledge, sums: Ints) -> Observations:
     kept, most, least = _cut(matrix[:, people], most, least, np.where(low < high, 0, sizes * low), low < high)
     widths = (most - least)[kept]
     narrow = np.flatnonzero(widths > 0)
-    entries = (np.ones(len(narrow)), (narrow, np.arange(len(narrow))))
-    slacks = scipy.sparse.csc_array(entries, shape=(len(kept), len(narrow)))
-    found = matrix[:, people][kept]
-    nothing = np.zeros(len(narrow), dtype=np.int64)
-    return Observations(
-        scipy.sparse.hstack([found, slacks]).tocsc() if len(narrow) else found,
-        most[kept],
-        np.append(sizes, nothing + 1),
-        np.append(low, nothing),
-        np.append(high, widths[narrow]),
-        people,
-    )
+    found = Observations(matrix[:, people][kept], most[kept], sizes, low, high, people)
+    return found.with_slacks(narrow, widths[narrow])
 
 
 def _cut(
@@ -144,10 +114,10 @@ def _cut(
     fixed = (matrix @ settled).astype(np.int64)
     most, least, columns = most - fixed, least - fixed, np.flatnonzero(free)
     rest, first = scipy.sparse.csr_array(matrix[:, columns]), dict[tuple[bytes, bytes], int]()
+    rest.sort_indices()
     for row in range(rest.shape[0]):
         part = slice(rest.indptr[row], rest.indptr[row + 1])
-        order = np.argsort(rest.indices[part])
-        name = rest.indices[part][order].tobytes(), rest.data[part][order].tobytes()
+        name = rest.indices[part].tobytes(), rest.data[part].tobytes()
         if not name[0]:
             continue
         at = first.setdefault(name, row)

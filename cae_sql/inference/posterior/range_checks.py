@@ -1,18 +1,17 @@
 """Checks of ranges of statistics, for what observations with noise (`noisy`) do not see.
 
 **Priors under which no bell around the mean sees a range** (`sees`). Where most values are at both ends of
-the domain, or there are two values, no bell around the mean tells one end from the other, and a range may. So
-a prior is tried, its tilts, and the shortest boxes that the limit allows: for each value v and precision κ, a
-bell around v, `SPARE` times as precise, is held against the one around the mean that κ is judged by
-(`noisy.LUCK`). If the one around some v leaves less than the limit asks for, so must the other.
+the domain, or there are two, no bell around the mean tells one end from the other, and a range may. So for
+the prior, its tilts, and the shortest boxes that the limit allows, for each value v and precision κ, a bell
+around v, `SPARE` times as precise, is held against the one around the mean that κ is judged by
+(`noisy.LUCK`): if that around some v leaves less than the limit asks for, so must the other.
 
 **Where a range of a weighted sum lies** (`says_too_much`). A sum that is far from what is expected tilts
-everybody, most of all whoever weighs six times as much as others. What that says of all alike is a finding
-about the group; this is about who it is said of more. Given the exact sums, Σ w x moves only by w̃ = w − Aᵀλ,
-A D Aᵀ λ = A D w, the part of the weights that the sums do not say. Everybody's distribution tilted by s w̃,
-with s such that the sum is expected where a Gaussian cut off at the range's ends has its mean, is what the
-range makes likely, to first order in what is left of the others. Held against it is one's own distribution,
-and the same tilted as by a typical weight.
+everybody, most of all whoever weighs most. Given the exact sums, Σ w x moves only by w̃ = w − Aᵀλ,
+A D Aᵀ λ = A D w, the part of the weights that the sums do not say. A distribution tilted by s w̃, with s such
+that the sum is expected where a Gaussian cut off at the range's ends has its mean, is to first order what the
+range makes likely. Held against it is the distribution before, and the same tilted as by a typical weight:
+what is said of all alike is a finding about the group.
 
 Promise: `sees` hangs on the prior, the domain and the limit alone.
 
@@ -42,10 +41,9 @@ TILTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
 PRECISIONS = 30
 """κ between those that hardly bend anything and those that leave one value."""
 SPARE, STATED = 3.0, 3.75
-"""How many times as precise a bell around a value must still be seen, since some ranges tell more than
-others: of even values, and of a prior that the policy states. With 3 for both, a prior of three tenths at
-either end passed, under which 23 draws of 100 went past a limit of 0.5; with 4 even values of a domain of 12
-would not."""
+"""How many times as precise a bell around a value must be seen: without a prior, and with one that the policy
+states. With 3 a prior of three tenths at either end passed, under which 23 draws of 100 went past a limit of
+0.5; with 4 even values of a domain of 12 would not."""
 FLAT = 1e-9
 """By how much the logarithms of chances differ that are alike."""
 LIMIT = 0.5
@@ -56,45 +54,36 @@ STEEPEST = 60.0
 """Tilt over the whole domain at which the search for s ends: nothing is left there."""
 
 
-def sees(tilt: Tilt, risk: float | None) -> bool:
-    """Whether what is observed shows in the bell of whoever has whatever value.
-
-    Args:
-        tilt: Prior and windows.
-        risk: The limit; None where it is not one of risk.
-    """
-    count, width = tilt.windows.count, tilt.windows.width
-    low = np.zeros(1, dtype=np.int64)
-    chances = tilt.rows(low, low + count * width - 1, np.zeros(1))[0]
-    gathered = np.add.reduceat(chances, np.arange(0, count, -(-count // MOST)))
-    spare = SPARE if tilt.logs is None or np.ptp(tilt.logs) < FLAT else STATED
-    return _sees(tuple(gathered.tolist()), LIMIT if risk is None else float(risk), spare)
-
-
 @lru_cache(64)
-def _sees(chances: tuple[float, ...], risk: float, spare: float) -> bool:
-    prior, domain = np.array(chances), Domain(0, len(chances) - 1, 1)
+def sees(tilt: Tilt, risk: float | None) -> bool:
+    """Whether ranges show in the bell of whoever has whatever value, under a prior; `risk` is the limit, None
+    where it is not one of risk."""
+    count, width = tilt.windows.count, tilt.windows.width
+    low, most = np.zeros(1, dtype=np.int64), LIMIT if risk is None else float(risk)
+    chances = tilt.rows(low, low + count * width - 1, np.zeros(1))[0]
+    prior = np.add.reduceat(chances, np.arange(0, count, -(-count // MOST)))
+    spare = SPARE if tilt.logs is None or np.ptp(tilt.logs) < FLAT else STATED
     if len(prior) < 3:
         return False
+    domain = Domain(0, len(prior) - 1, 1)
     x = np.arange(len(prior))
     whole = float(areas_of_rows(prior[None], domain)[0])
-    deviation = max(float(np.sqrt(prior @ (x - prior @ x) ** 2)), 1e-9)
-    tried = list[tuple[Floats, float]]()
-    for tilt in TILTS:
-        row = prior * np.exp(tilt * (x - prior @ x) / deviation)
-        row /= row.sum()
-        tried.append((row, float(areas_of_rows(row[None], domain)[0])))
+    away = x - prior @ x
+    deviation = max(float(np.sqrt(prior @ away**2)), 1e-9)
+    rows = prior * np.exp(np.outer(TILTS, away) / deviation)
+    rows /= rows.sum(axis=1, keepdims=True)
+    tried = list(zip(rows, areas_of_rows(rows, domain).tolist(), strict=True))
     # the shortest boxes in which all values alike would leave enough
-    sizes = (size for size in range(2, len(prior)) if uniform_area(size, 1) >= whole * (1 - risk))
+    sizes = (size for size in range(2, len(prior)) if uniform_area(size, 1) >= whole * (1 - most))
     size = next(sizes, len(prior))
     starts = x[: len(prior) - size + 1]
     boxes = [np.where((x >= start) & (x < start + size), prior, 0.0) for start in starts]
     tried += [(box / box.sum(), whole) for box in boxes if box.sum() > 0]
-    return all(_seen(row, (1 - risk) * base, domain, spare) for row, base in tried)
+    return all(_seen(row, (1 - most) * base, domain, spare) for row, base in tried)
 
 
 def _seen(row: Floats, enough: float, domain: Domain, spare: float) -> bool:
-    """Whether, of every precision, the bell in the middle leaves too little where one around a value does."""
+    """Whether, for all κ, the bell in the middle leaves too little where one around a value does."""
     x = np.arange(len(row))
     away = (x - row @ x) ** 2
     for kappa in np.geomspace(0.01 / len(row) ** 2, 20.0, PRECISIONS):
@@ -144,13 +133,11 @@ def says_too_much(
     area = areas_of_rows(_tilted(rows, values, pulls * far), domain)
     alike = areas_of_rows(_tilted(rows, values, np.sign(pulls) * (far * typical)), domain)
     left = np.minimum(areas_of_rows(rows, domain), alike)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        risk = np.where(left > 0, 1 - area / left, 0.0)
-    return not bool((risk <= most).all())
+    return not bool((area >= (1 - most) * left).all())
 
 
 def _expected_in(ends: tuple[int | None, int | None], expected: float, variance: float) -> float:
-    """By how much a sum that lies between two ends is expected to be more: by the Gaussian, cut off there."""
+    """How far from what it was a sum between two ends is expected: the mean of a Gaussian cut off there."""
     if variance <= 0:
         return 0.0
     scale = variance**0.5
@@ -174,6 +161,5 @@ def _said(likely: Likely, labels: Ints, weighed: Floats) -> Floats:
 def _tilted(rows: Floats, values: Floats, tilts: Floats) -> Floats:
     logs = tilts[:, None] * values[None, :]
     found: Floats = rows * np.exp(logs - logs.max(axis=1, keepdims=True))
-    total = found.sum(axis=1, keepdims=True)
-    kept: Floats = np.divide(found, total, out=np.zeros_like(found), where=total > 0)
+    kept: Floats = found / found.sum(axis=1, keepdims=True)
     return kept

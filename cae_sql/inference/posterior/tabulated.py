@@ -1,12 +1,11 @@
-"""Lower bounds of what bells leave open (`bell`), by lookup: a bell is two numbers.
+"""Lower bounds of the area or entropy of bells (`bell`), by lookup: a bell is two numbers.
 
 With x = v − c, c the domain's centre, a bell over a box is p ∝ prior(v) exp(s x − ½ κ x²). Let y = s / f and
-f = κ + `SOFT` / width². A cell is [y₀, y₁] × [f₀, f₁]. For weights w_ij = (1 − a or a)(1 − b or b), y and f
-interpolated by a and b, the exponents of a bell inside of the cell are Σ w_ij times those of the four
-bells q_ij at its corners, s = y f being linear in each. So p is their geometric mean, normalised. Along y: a
-geometric mean of two numbers whose logarithms are D apart is at least exp(−D² / 8) times the arithmetic mean
-of the same weights (Hoeffding), and normalising only raises it. Then likewise along f. So on a part B of the
-box
+f = κ + `SOFT` / width². A cell is [y₀, y₁] × [f₀, f₁]. The exponents of a bell inside are interpolated,
+linearly in y and then in f, between those of the bells q_ij at its corners, s = y f being linear in each; so
+p is their normalised geometric mean. A geometric mean of two numbers whose logarithms are D apart is at least
+exp(−D² / 8) times the arithmetic mean of the same weights w_ij (Hoeffding), and normalising only raises it.
+So on a part B of the box
 
     p ≥ c Σ w_ij q_ij,   c = exp(−max_B D_y² / 8 − max_B (D_f + E)² / 8),
 
@@ -16,11 +15,11 @@ c min_ij q_ij(B) A(q_ij | B), and by the entropy of a mixture of n values
 
     q(B) A(q | B) ≥ A(q) − W (τ log2 n + h(τ)),
 
-h being the entropy of yes and no, and W what ε goes up to (1 for H). Within a window of several units D is
-greater by at most what it changes over it.
+h being the binary entropy, and W what ε goes up to (1 for H). Within a window of several units D is greater
+by at most what it changes over it.
 
-Promise: a lower bound for all bells of some cells, worked out from each cell alone: it hangs on nothing that
-was looked up before. Cells are worked out when they are first looked up.
+Promise: a lower bound for all bells of some cells, worked out from each cell alone, when it is first looked
+up: it hangs on nothing that was looked up before.
 
 Source: `mathematics.md`, 7; the bound is this project's.
 """
@@ -33,32 +32,30 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.bell import Bells
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.inference.posterior.windows import Tilt
 
 ALONG_Y, ALONG_F = 0.08, 0.07
-"""How wide cells are: y in terms of 1 / √f, and f as a part of it. The day of the wages took 38 CPU seconds,
-42 with 0.12 and 0.1 (64 cells a range) and 43 with 0.06 and 0.05 (256 cells)."""
+"""Sizes of cells: of y in terms of 1 / √f, of f as a part of it. A day of wages took 38 CPU seconds, 42 with
+0.12 and 0.1 (64 cells a range), 43 with 0.06 and 0.05 (256 cells)."""
 SOFT = 1.0
 """κ times the domain's width squared that is next to nothing: there cells are as wide as at 0."""
 OUTSIDE = 1e-5
 """τ. It costs 0.03 % of the widest area; with less B is wider, and c less."""
 FINEST = 2.0**-30
-"""Part of the most that may be left, by whole multiples of which it is kept: last bits hang on what is
-measured beside it."""
+"""Part of W, of which areas are kept as whole multiples: their last bits hang on what is measured beside."""
 ENTRIES = 4_000_000
 """Probabilities that are held at once."""
 MOST = 1_000_000
 """Cells that are kept in a table; then it begins anew."""
 LITTLE = 128
-"""Cells of a range that are looked up. Of a wider one nothing is said: with cells of 0.06 and 64 of them so
-many pairs were looked at one by one that three groups of the wages were not told for lack of work."""
+"""Cells of a range that are looked up; the bound of a wider one is 0. With 64 cells of 0.06 three groups of
+the wages were not told for lack of work."""
 RANGES = 20_000
 """That are looked up at once: a million cells and less."""
 BOXES, ROWS, PLACES = 1 << 18, 1 << 16, 1 << 27
-"""Numbers of boxes and of cells along f, and of cells along y to either side, that a name has room for."""
+"""Boxes, cells along f, and cells along y to either side, that a key has room for."""
 TINY = 1e-9
 
 
@@ -66,10 +63,12 @@ class Table:
     """Cells for one prior, domain and measure."""
 
     def __init__(self, tilt: Tilt, left: Callable[[Floats], Floats], most: float) -> None:
-        """Nothing is worked out yet.
+        """Work out nothing yet.
 
-        `left` says what rows (r, w) leave open, (r,): concave in the probabilities, and never negative.
-        `most` is what ε goes up to, where that is an area; 1 of an entropy.
+        Args:
+            tilt: Prior and windows.
+            left: (r,) area or entropy of rows (r, w): concave in the probabilities, and never negative.
+            most: W.
         """
         self._tilt, self._left = tilt, left
         width = float(tilt.windows.width * tilt.windows.count)
@@ -88,8 +87,7 @@ class Table:
         self._keys, self._values = np.array([np.iinfo(np.int64).max]), np.zeros(1)
 
     def least(self, low: Ints, high: Ints, slopes: Floats, kappas: Floats) -> Floats:
-        """(r,) lower bounds of what all bells over a box (r,) leave, of slopes s and stiffnesses between two,
-        (2, r) each; 0 where nothing is said."""
+        """(r,) lower bounds for bells over a box (r,), of any slopes s and κ between two, (2, r) each."""
         parts = [slice(first, first + RANGES) for first in range(0, len(low), RANGES)]
         found = [self._least(low[at], high[at], slopes[:, at], kappas[:, at]) for at in parts]
         return np.concatenate([np.zeros(0), *found])
@@ -123,35 +121,31 @@ class Table:
 
     def _numbered(self, low: Ints, high: Ints) -> Ints:
         """(r,) numbers of boxes."""
-        if len(self._keys) > MOST:
+        if len(self._keys) > MOST or len(self._boxes) + RANGES > BOXES:
             self._empty()
-        # two numbers in one: units may be too many for both ends to have room in one integer
+        # as one complex number: both ends may not have room in one integer
         ends, which = np.unique(low + 1j * high, return_inverse=True)
-        if len(ends) >= BOXES:
-            raise InvalidInput(f"{len(ends):,} different boxes are too many for a table; take a coarser step")
-        if len(self._boxes) + len(ends) >= BOXES:
-            self._empty()
         names = [(int(each.real), int(each.imag)) for each in ends]
         numbers = [self._boxes.setdefault(name, len(self._boxes)) for name in names]
         found: Ints = np.array(numbers, dtype=np.int64)[which.reshape(-1)]
         return found
 
     def _cells(self, boxes: Ints, row: Floats, place: Floats) -> Floats:
-        """(r,) bounds of cells; those that are new are worked out."""
+        """(r,) bounds of cells."""
         keys = (boxes * ROWS + row.astype(np.int64)) * (2 * PLACES) + place.astype(np.int64) + PLACES
         at = np.searchsorted(self._keys, keys)
         fresh = np.unique(keys[self._keys[at] != keys])
         if len(fresh):
             step = max(1, ENTRIES // (4 * self._tilt.windows.count))
             parts = [self._worked_out(fresh[first : first + step]) for first in range(0, len(fresh), step)]
-            names = np.append(self._keys, fresh)
-            order = np.argsort(names)
-            self._keys, self._values = names[order], np.concatenate([self._values, *parts])[order]
+            places = np.searchsorted(self._keys, fresh)
+            self._keys = np.insert(self._keys, places, fresh)
+            self._values = np.insert(self._values, places, np.concatenate(parts))
             at = np.searchsorted(self._keys, keys)
         return self._values[at]
 
     def _worked_out(self, keys: Ints) -> Floats:
-        """(c,) bounds of cells, by what the bells at their corners leave."""
+        """(c,) bounds of cells, by the bells at their corners."""
         place, rest = keys % (2 * PLACES) - PLACES, keys // (2 * PLACES)
         row, box = rest % ROWS, rest // ROWS
         to_a_unit = self._cells_to_a_unit(row.astype(np.float64))

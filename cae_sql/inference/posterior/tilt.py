@@ -29,9 +29,8 @@ STEPS = 200
 CLOSE = 1e-9
 """Expected sums are off by at most about this many standard deviations of the sums."""
 CRAWLS = 1e-5
-"""So many deviations off, a step that lowers the decrement by less than half is the last: Newton's method
-does better where it gets anywhere. What is left lies along sums that boxes have all but settled, where
-`RIDGE` holds it: in the audit of a server's log fits went on there for all 200 steps, from 1e-5 to 1e-6."""
+"""So many deviations off, a step that lowers the decrement by less than half is the last: what is left lies
+along sums that boxes have all but settled, where `RIDGE` holds it. Fits went on there for all 200 steps."""
 FIGURED = 30
 """Steps for the moments of an atom, of which each of Newton's steps needs all."""
 NONE = 1e-200
@@ -39,12 +38,12 @@ NONE = 1e-200
 SHORTEST = 1e-12
 """Part of a step below which none is taken."""
 RIDGE = 1e-12
-"""Added to a diagonal of 1, so that equations have one solution."""
+"""Added to a diagonal of 1."""
 STEEPEST = 300.0
-"""Greatest tilt over a box for `reweighted`: beyond, weights of one end leave the floats' range."""
+"""Greatest tilt over a box for `reweighted`: beyond, weights leave the floats' range."""
 NEAR = 0.005
-"""Standard deviations, or units where these are less, as a tilt, over which variances are differentiated.
-With 0.02 the third cumulant of a steep tilt is off by a thousandth, with this by a twentieth of that."""
+"""Standard deviations, or units where these are less, as a tilt, over which variances are differentiated. The
+third cumulant of a steep tilt is off by a thousandth with 0.02, with this by a twentieth of that."""
 LARGEST_SHIFT = 1e4
 """Greatest logarithm that `reweighted` multiplies tables by, so that it is right to twelve decimals."""
 
@@ -65,23 +64,20 @@ def of_boxes(low: Ints, high: Ints) -> Callable[[Floats], Moments]:
 
     def moments(theta: Floats) -> Moments:
         near = np.abs(theta * count) < 0.04
-        some = bool(near.any())
-        safe = np.where(near, 1.0, theta) if some else theta
+        safe = np.where(near, 1.0, theta)
         steep = np.abs(safe)
         # all is made of e^−|θ| and e^−|θ|n: of what 1 is more than they are
         one, all_ = -np.expm1(-steep), -np.expm1(-steep * count)
         logs = np.log(all_ / one) + np.where(safe > 0, safe * (high + 0.0), safe * low)
         off = np.copysign(count * (1.0 / all_ - 0.5) - 1.0 / one + 0.5, safe)
         spread = np.exp(-steep) / (one * one) - count * count * np.exp(-steep * count) / (all_ * all_)
-        if some:
-            # differences of what is great lose their digits near 0; there the series has them
-            flat: Floats = np.broadcast_to(theta, near.shape)[near]
-            at: Floats = np.broadcast_to(count, near.shape)[near]
-            least = np.broadcast_to(low, near.shape)[near]
-            square, fourth = at**2 - 1, at**4 - 1
-            logs[near] = flat * least + log_geometric(flat, at)
-            off[near] = flat * square / 12 - flat**3 * fourth / 720
-            spread[near] = square / 12 - flat**2 * fourth / 240
+        # differences of what is great lose their digits near 0; there the series has them
+        flat: Floats = np.broadcast_to(theta, near.shape)[near]
+        at: Floats = np.broadcast_to(count, near.shape)[near]
+        square, fourth = at**2 - 1, at**4 - 1
+        logs[near] = flat * np.broadcast_to(low, near.shape)[near] + log_geometric(flat, at)
+        off[near] = flat * square / 12 - flat**3 * fourth / 720
+        spread[near] = square / 12 - flat**2 * fourth / 240
         return Moments(logs, middle + off, np.maximum(spread, 0.0))
 
     return moments
@@ -113,11 +109,8 @@ def of_sets(values: list[Weighted]) -> Callable[[Floats], Moments]:
 
 
 def of_windows(low: Ints, high: Ints, logs: Floats) -> Callable[[Floats], Moments]:
-    """Moments of tilted distributions that are spread evenly within each of some windows.
-
-    By the ends of each atom's box in each window, (p, w), which is none of it where the greatest unit is less
-    than the least, and by the logarithm of a unit's weight in each, (w,).
-    """
+    """Moments of tilted distributions that are spread evenly within each of some windows: by the part of each
+    box in each window, (p, w), none where `high` is less, and log weights of a unit in each window, (w,)."""
     inside, within = high >= low, of_boxes(low, np.maximum(low, high))
 
     def moments(theta: Floats) -> Moments:
@@ -145,8 +138,8 @@ def fitted(
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
-    Coefficients are (k, p), sizes are records in each atom, and moments of one of them, by θ (p,). It begins
-    at the λ of like sums, or at 0, and ends where so many standard deviations are near enough.
+    By (k, p) coefficients, (p,) records in each atom, (k,) right-hand sides, moments of one record of each
+    atom, by θ, and λ of like sums, None for 0; `close` are standard deviations that are near enough.
 
     Raises:
         OutOfTime: more than may be spent.
@@ -183,11 +176,8 @@ def fitted(
 
 
 def _solved(by_atom: scipy.sparse.csc_array, weights: Floats, right: Floats) -> Floats:
-    """The solution of A diag(weights) Aᵀ x = right, where it is singular nearly.
-
-    Rows are scaled to a diagonal of 1: sums that boxes have all but settled must not be damped because others
-    are over a million records.
-    """
+    """The solution of A diag(weights) Aᵀ x = right, scaled to a diagonal of 1: sums that boxes have all but
+    settled must not be damped because others are over a million records."""
     hessian = gram(by_atom, weights)
     diagonal = hessian.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > NONE, diagonal, 1.0))
@@ -201,11 +191,8 @@ def _solved(by_atom: scipy.sparse.csc_array, weights: Floats, right: Floats) -> 
 def reweighted(
     values: list[Weighted], matrix: scipy.sparse.csr_array, sizes: Ints, sums: Ints
 ) -> tuple[list[Weighted], float]:
-    """The same sets with weights times exp(θ u), θ a combination of the sums' rows, and the shift.
-
-    Tables that have these sums keep their proportions: each weighs exp(shift) times what it did. And where λ
-    could be found, the sums are the expected ones.
-    """
+    """The same sets with weights times exp(θ u), θ = Aᵀ λ, and the shift: tables that have these sums weigh
+    exp(shift) times what they did. Where λ could be found, the sums are the expected ones."""
     point, _ = fitted(matrix, sizes, sums, of_sets(values))
     theta = matrix.T @ point
     steepest = max((abs(t) * each.span for t, each in zip(theta, values, strict=True)), default=0.0)

@@ -21,7 +21,7 @@ from cae_sql.inference.tables.priors import Prior
 LARGEST = 50_000_000
 """Probabilities that are held at once: 400 MB."""
 MOST_WITH_PRIOR = 5_000_000
-"""Groups of records times windows that are gone through in each step towards a model with a prior."""
+"""Groups of records times windows of a model with a prior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +66,24 @@ class Windows:
         found: Floats = np.bincount(units // self.width, weights, self.count).astype(np.float64)
         return found
 
-    def check_rows(self, atoms: int) -> None:
-        """Whether a row for each of so many atoms can be held.
+    def check_rows(self, atoms: int, most: int = LARGEST) -> None:
+        """Whether rows for so many atoms can be held.
 
         Raises:
-            InvalidInput: it cannot.
+            InvalidInput: they cannot.
         """
-        if atoms * self.count > LARGEST:
+        if atoms * self.count > most:
             raise InvalidInput(
                 f"{atoms:,} groups of records with {self.count:,} values each are too many to hold; "
                 "take a coarser step"
             )
+
+
+def normal(logs: Floats) -> Floats:
+    """Rows of logarithms as rows of sum 1, whatever their scale."""
+    p = np.exp(logs - logs.max(axis=1, keepdims=True))
+    found: Floats = p / p.sum(axis=1, keepdims=True)
+    return found
 
 
 class Tilt:
@@ -93,10 +100,9 @@ class Tilt:
             self.logs = np.log(mass / units)
 
     @property
-    def name(self) -> tuple[object, ...]:
+    def name(self) -> tuple[int, int, bytes]:
         """Equal for tilts that say the same of the same boxes."""
-        windows, logs = self.windows, self.logs
-        return windows.width, windows.count, None if logs is None else logs.tobytes()
+        return self.windows.width, self.windows.count, b"" if self.logs is None else self.logs.tobytes()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tilt) and self.name == other.name
@@ -112,11 +118,7 @@ class Tilt:
         """
         if self.logs is None:
             return of_boxes(low, high)
-        if len(low) * self.windows.count > MOST_WITH_PRIOR:
-            raise InvalidInput(
-                f"{len(low):,} groups of records with {self.windows.count:,} values each are too many for a "
-                "model with a prior; take a coarser step, or no prior"
-            )
+        self.windows.check_rows(len(low), MOST_WITH_PRIOR)
         return of_windows(*self.parts(low, high), self.logs)
 
     def rows(self, low: Ints, high: Ints, theta: Floats) -> Floats:
@@ -127,10 +129,7 @@ class Tilt:
         logs = steep * (first - low[:, None]) + log_geometric(steep, np.maximum(count, 1).astype(float))
         if self.logs is not None:
             logs = logs + self.logs
-        logs = np.where(count > 0, logs, -np.inf)
-        p = np.exp(logs - logs.max(axis=1, keepdims=True))
-        found: Floats = p / p.sum(axis=1, keepdims=True)
-        return found
+        return normal(np.where(count > 0, logs, -np.inf))
 
     def parts(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """(p, w) each: the part of each box in each window."""
