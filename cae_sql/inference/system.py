@@ -1,14 +1,14 @@
 """The answered system, façade of this package: records, answers, and everything that can be inferred.
 
-Answers are added one by one, which is cheap: what is cached is brought up to date when something is asked.
+Adding an answer is cheap: caches are brought up to date when something is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, floor, lcm
-from typing import TYPE_CHECKING, cast
+from math import ceil, floor, inf, lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,12 @@ from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges, b
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.certify.singled_out import singled_out
-from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
-from cae_sql.inference.facts.lumps import FEWEST, Named, checked, weight
+from cae_sql.inference.facts.lumps import FEWEST, checked, have_equals, weight
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.facts.ranges import Kept
-from cae_sql.inference.facts.spares import with_spares
+from cae_sql.inference.facts.spares import end_of, with_spares
 from cae_sql.inference.intervals.bounds import (
     Bounds,
     ByPrograms,
@@ -68,10 +67,6 @@ SMALL = 5_000
 """Up to so many records are searched one by one for runs."""
 FINE = 4_096
 """Units from which leverage reads a prior by windows."""
-LARGEST_TOTAL = 2**61
-"""Sums in units must stay below this, so that they and their differences fit 64 bits."""
-MOST_RECORDS = 2**52
-"""Records, those in lumps too: floats count them."""
 
 
 class AnsweredSystem:
@@ -115,23 +110,24 @@ class AnsweredSystem:
         self.size, self.lumps = int(size), checked(lumps)
         if resolution is None and len(self.lumps):
             raise InvalidInput("lumps need a grid: give the system a resolution")
-        self.grid = _grid(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
-        self._named, self._top = Named(self.size, self.lumps), int(self.grid.top)
+        self.grid = Grid.of(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
+        self._top = int(self.grid.top)
         self.answers: list[Answer] = []
-        """What has been answered, in order."""
+        """In order."""
         self.ranges, self.observed = KeptRanges(seed), list[Query]()
         """What ranges of other statistics than sums say, and what these make likely, as "about"."""
         self.seed, self.prior = seed, prior
         self.ways: Ways = ALL
-        """Which ways of showing somebody are used: others than all before any question, for measurements."""
+        """Mechanisms that are switched on; changed before any question, for measurements alone."""
         self._pool_size = pool
-        self._atoms, self._refined = cast("Atoms | None", None), 0  # refined by so many answers
-        self._solved, self._scale = cast("Solved | None", None), 1
+        self._atoms: Atoms | None = None
+        self._refined = 0  # by so many answers
+        self._solved: Solved | None = None
+        self._scale = 1
         self._kept: SystemState | None = None
         self._trials: dict[int, Question] = {}  # the last one about so many records, and about more
         self._likely_now: tuple[object, Likely] | None = None
         self._carriers_now: tuple[Likely, Carriers] | None = None
-        self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
 
     # --- answers
 
@@ -153,12 +149,7 @@ class AnsweredSystem:
             InconsistentAnswers: no table agrees with all answers; the answer is not kept.
         """
         records, order = members_of(members, self.first_spare)
-        weights: list[Fraction] | None = None
-        if coefficients is not None:
-            given = list(np.asarray(coefficients, dtype=object).ravel())
-            if len(given) != len(records):
-                raise InvalidInput(f"{len(given)} coefficients for {len(records)} members")
-            weights = [exact(given[place], f"coefficient {place}") for place in order]
+        weights = None if coefficients is None else _in_order(coefficients, order)
         # the least value counts once for each record in a lump
         more = self.lumps[records[records >= self.size] - self.size] - 1
         own = [Fraction(1)] * len(more) if weights is None else weights[len(records) - len(more) :]
@@ -182,26 +173,6 @@ class AnsweredSystem:
         records = members_of(members, self.first_spare)[0]
         return self._add(extreme_answer(kind, records, exact(value), self.grid))
 
-    def _check_plain(self) -> None:
-        """Check that there are no lumps, of whose values such a statistic would have to know."""
-        if len(self.lumps):
-            raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
-
-    def _check_asked(self, queries: Sequence[Query]) -> None:
-        """Check that of lumps sums and extremes alone are asked, and that beside each lump in an extreme
-        there are `FEWEST` records that answers and queries treat as it.
-        """
-        if not len(self.lumps):
-            return
-        for query in queries:
-            if query.kind not in ("sum", "max", "min"):
-                raise InvalidInput(f"of lumps no {query.kind} is known: it needs every record by itself")
-        if not self._named.fit(self.answers, queries):
-            raise InvalidInput(
-                f"a MAX or MIN over a lump needs {FEWEST} records that every sum, MAX and MIN treats as it: "
-                "let so many of each cell stand one by one, and ask of whole cells"
-            )
-
     def add_range(
         self,
         members: ArrayLike,
@@ -219,49 +190,79 @@ class AnsweredSystem:
         records, order = members_of(members, self.first_spare)
         signs: Ints | None = None
         if coefficients is not None:
-            given = [exact(each, "coefficient") for each in np.asarray(coefficients, dtype=object).ravel()]
-            if len(given) != len(records) or any(abs(each) != 1 for each in given):
+            given = _in_order(coefficients, order)
+            if any(abs(each) != 1 for each in given):
                 raise InvalidInput("a range needs a coefficient of 1 or -1 for each member")
-            signs = np.array([int(given[place]) for place in order], dtype=np.int64)
+            signs = np.array([int(each) for each in given], dtype=np.int64)
         query = self.query("sum", records, signs)
         zero = self.column_value(query, 0)
         least = ceil((exact(low, "low") - zero) / self.grid.unit)
         most = floor((exact(high, "high") - zero) / self.grid.unit)
-        ends = spares.between(query, least, most, self._top, self._whole)
-        if ends is None:
+        below = end_of(query, 1, most - least, self._top, self._whole, inf)
+        if below is None:
             raise InconsistentAnswers(f"no table on the grid has a sum between {low} and {high}")
-        number = self._add(ends[0].answered(most))
+        number = self._add(below.answered(most))
+        above = end_of(query, -1, most - least, self._top, self._whole, inf)
+        assert above is not None  # as the other end
         try:
-            self._add(ends[1].answered(least))
+            self._add(above.answered(least))
         except InconsistentAnswers:
-            self.answers.pop()
-            self._solved = self._atoms = None
+            self._take_back()
             raise
         return number
 
     def _add(self, answer: Answer) -> int:
         self._check_asked([answer])
-        before = self._solved, self._scale
         self.answers.append(answer)
         self._solved = None
         try:
             self._check(answer)
         except InconsistentAnswers:
-            self.answers.pop()
-            self._solved, self._scale = before
-            self._atoms = None  # refined by an answer that is not kept
+            self._take_back()
             raise
         return len(self.answers) - 1
+
+    def _take_back(self) -> None:
+        self.answers.pop()
+        self._solved = self._atoms = None
 
     def _check(self, answer: Answer) -> None:
         """Cheap for large systems (one sum against the domain), thorough for small ones."""
         if answer.kind == "sum":
             up, down = weight(answer, self.size, self.lumps)
-            most, least = up * self.grid.top, down * self.grid.top
-            if not least <= answer.value <= most:
+            if not down * self.grid.top <= answer.value <= up * self.grid.top:
                 raise InconsistentAnswers("an answer lies outside what the domain allows")
-        if self._partition().count <= CHECKED_AT_ONCE:
-            self._check_all(self._system())
+        if self._partition().count > CHECKED_AT_ONCE:
+            return
+        system = self.solved
+        if not self.grid.whole:
+            if not ByPrograms(system, np.arange(system.known.count)).feasible():
+                raise InconsistentAnswers("no table inside the domain agrees with all answers")
+            return
+        try:
+            found = any_world(system.known, system.sums, Allowance(CHECKING))
+        except OutOfTime:
+            return  # neither shown nor excluded: whoever asks for worlds will see
+        if found is None:
+            raise InconsistentAnswers("no table on the grid agrees with all answers")
+
+    def _check_plain(self) -> None:
+        if len(self.lumps):
+            raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
+
+    def _check_asked(self, queries: Sequence[Query]) -> None:
+        """Check that lumps are in sums and extremes alone, and that beside each lump in an extreme there are
+        `FEWEST` records that answers and queries treat as it.
+        """
+        if not len(self.lumps):
+            return
+        if any(query.kind not in ("sum", "max", "min") for query in queries):
+            self._check_plain()
+        if not have_equals(self._partition(), self.size, self.lumps, self.answers, queries):
+            raise InvalidInput(
+                f"a MAX or MIN over a lump needs {FEWEST} records that every sum, MAX and MIN treats as it: "
+                "let so many of each cell stand one by one, and ask of whole cells"
+            )
 
     def _partition(self) -> Atoms:
         """The atoms of all answers: those before, refined, or made anew where spare records came since."""
@@ -271,19 +272,6 @@ class AnsweredSystem:
             self._atoms.refine(answer)
         self._refined = len(self.answers)
         return self._atoms
-
-    def _check_all(self, system: Solved) -> None:
-        if self.grid.whole:
-            try:
-                found = any_world(system.known, system.sums, Allowance(CHECKING))
-            except OutOfTime:
-                return  # neither shown nor excluded: whoever asks for worlds will see
-            if found is None:
-                raise InconsistentAnswers("no table on the grid agrees with all answers")
-            return
-        everything = np.arange(system.known.count)
-        if not ByPrograms(system, everything).feasible():
-            raise InconsistentAnswers("no table inside the domain agrees with all answers")
 
     # --- intervals
 
@@ -298,7 +286,7 @@ class AnsweredSystem:
             InvalidInput: no such record.
             InconsistentAnswers: no table agrees with all answers.
         """
-        system = self._system()
+        system = self.solved
         labels = system.known.atoms.labels[self._chosen(records)]
         wanted = np.zeros(system.known.count, dtype=np.bool_)
         wanted[labels] = True
@@ -311,7 +299,7 @@ class AnsweredSystem:
         Raises:
             InconsistentAnswers: a sum is out of reach.
         """
-        system = self._system()
+        system = self.solved
         known, rows = system.known, np.arange(len(system.known.matrix))
         ends = from_single_sums(known, np.arange(known.count), rows, system.sums)
         least, most = (each.tolist() for each in of_records(known, *ends))
@@ -320,7 +308,7 @@ class AnsweredSystem:
 
     def like(self, record: int) -> Ints:
         """The records that no answer tells from this one, itself among them."""
-        labels = self._system().known.atoms.labels[: self.size]
+        labels = self.solved.known.atoms.labels[: self.size]
         return np.flatnonzero(labels == labels[record])
 
     def _chosen(self, records: ArrayLike | None) -> Ints:
@@ -342,17 +330,13 @@ class AnsweredSystem:
         if side not in ("lower", "upper"):
             raise InvalidInput(f'side must be "lower" or "upper", not {side!r}')
         number = int(records_of([record], self.size)[0])
-        system = self._system()
+        system = self.solved
         wanted = np.zeros(system.known.count, dtype=np.bool_)
         atom = int(system.known.atoms.labels[number])
         wanted[atom] = True
         value = Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
         fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
-
-        def rebuild(numbers: list[int]) -> Solved:
-            return solved(self.size, self.grid, self.answers, numbers, self._scale, lumps=self.lumps)
-
-        return certify(rebuild, self.answers, fine, number, side, value)
+        return certify(self._solved_of, self.answers, fine, number, side, value)
 
     @property
     def solved(self) -> Solved:
@@ -361,16 +345,13 @@ class AnsweredSystem:
         Raises:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
         """
-        return self._system()
-
-    def _system(self) -> Solved:
         if self._solved is None:
             self._scale = scale_of(self._whole, self.grid, self.answers)
-            everything = range(len(self.answers))
-            self._solved = solved(
-                self.size, self.grid, self.answers, everything, self._scale, self._partition(), self.lumps
-            )
+            self._solved = self._solved_of(range(len(self.answers)), self._partition())
         return self._solved
+
+    def _solved_of(self, numbers: Sequence[int], atoms: Atoms | None = None) -> Solved:
+        return solved(self.size, self.grid, self.answers, numbers, self._scale, atoms, self.lumps)
 
     # --- worlds
 
@@ -435,18 +416,16 @@ class AnsweredSystem:
         Raises:
             InvalidInput: ranges of statistics are known, there are lumps or too many records, or no grid.
         """
-        if self.keeps_some:
-            raise InvalidInput("runs by search know nothing of ranges of statistics; certified() does")
-        if not self.searched:
+        if self.keeps_some or not self.searched:
             raise InvalidInput(
-                f"runs by search are for up to {SMALL} records and no lumps; certified() has them for more"
+                f"runs by search are for up to {SMALL} records, no lumps and no ranges of statistics other "
+                "than sums; certified() has them for all"
             )
         pool = self._tables().searched()
         known = pool.knowledge
         assert known is not None
-        whole = int((known.high - known.low).max())
-        allowance = Allowance(CERTIFYING) if allowance is None else allowance
-        runs = Runs(known, whole if need is None else need, allowance, Effort(400), True)
+        need = int((known.high - known.low).max()) if need is None else need
+        runs = Runs(known, need, allowance or Allowance(CERTIFYING), Effort(400), True)
         for totals in pool.totals():
             runs.absorb(totals)
         grow(runs)
@@ -601,16 +580,14 @@ class AnsweredSystem:
             from cae_sql.inference.posterior.windows import Tilt, Windows
 
             windows = Windows.of(self.grid, domain)
-            answers = list(self.answers)
+            found = self.solved
             if insider is not None:
                 record, value = insider
                 members = records_of([record], self.size)
                 units = self.grid.to_units(exact(value, "the insider's value"))
                 if units.denominator != 1 or not 0 <= units <= self.grid.top:
                     raise InvalidInput(f"the insider's value {value} is not on the grid")
-                answers.append(Answer(kind="sum", members=members, value=units))
-            found = self.solved
-            if insider is not None:
+                answers = [*self.answers, Answer(kind="sum", members=members, value=units)]
                 found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
             known = found.known.refined(self.observed).observing(self.observed)
             self._likely_now = name, Likely(known, found.sums, Tilt(windows, self.prior), self._top)
@@ -653,25 +630,17 @@ class AnsweredSystem:
             return Judgement(True, self._top)  # as the roomy table shows it; no kernel need be loaded
         pool = self.pool()
         question = Question(self.roomy_table, pool, [], self._conditions(self._whole))
-        judgement = question.exactly((), standard, allowance)
-        if judgement is None:
-            judgement = question.judge_around_table((), standard, allowance, keep=False)
-        searched = question.is_searched(standard) and not standard.insiders
-        if (judgement is not None and judgement.safe) or not searched:
-            return judgement or Judgement(False, -1)
+        found = question.exactly((), standard, allowance)
+        found = found or question.judge_around_table((), standard, allowance, keep=False)
+        if (found and found.safe) or standard.insiders or not question.is_searched(standard):
+            return found or Judgement(False, -1)
         known = pool.knowledge
         assert known is not None
         return judge(known, pool.totals(), standard, allowance, Effort(0))
 
     def singled_out(self, queries: Sequence[Query], insiders: int) -> bool:
-        """Whether any answer to these would tell somebody a value, seen without a table.
-
-        What was said last is kept: a gate asks several times on the way to one verdict.
-        """
-        name = self.version, insiders, [query.name for query in queries]
-        if self._singled_out is None or self._singled_out[0] != name:
-            self._singled_out = name, singled_out(self.answers, queries, self.size, insiders, self.lumps)
-        return self._singled_out[1]
+        """Whether any answer to these would tell somebody a value, seen without a table."""
+        return singled_out(self.answers, queries, self.size, insiders, self.lumps)
 
     def question(self, queries: Sequence[Query]) -> Question:
         """What if these were answered, together? The last one asked for is kept: gates ask twice.
@@ -686,17 +655,13 @@ class AnsweredSystem:
         else:
             pool, roomy_table = self.pool(), self.roomy_table
         last = self._trials.get(whole)
-        if (
-            last is None
-            or last.pool is not pool
-            or not last.current
-            or [query.name for query in last.queries] != names
-        ):
-            # of questions about spare records one is kept: each has worlds of its own
-            plain = self._trials.get(self._whole)
-            self._trials = {} if plain is None else {self._whole: plain}
-            last = self._trials[whole] = Question(roomy_table, pool, queries, self._conditions(whole))
-        return last
+        if last and last.pool is pool and last.current and [each.name for each in last.queries] == names:
+            return last
+        # of questions about spare records one is kept: each has worlds of its own
+        plain = self._trials.get(self._whole)
+        self._trials = {} if plain is None else {self._whole: plain}
+        found = self._trials[whole] = Question(roomy_table, pool, queries, self._conditions(whole))
+        return found
 
     # --- ends and ranges
 
@@ -710,8 +675,8 @@ class AnsweredSystem:
             shares: What it takes for the statistic to lie in its range.
             observed: What it makes likely, as "about".
             spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
-            holding: Who was held where when everybody was shown to keep the limit with it, if it is known.
-            standard: What everybody keeps; where it is not known who is held, it is found out with it.
+            holding: Which records were held where everybody was shown to keep the limit, if it is known.
+            standard: What everybody keeps; where it is not known which records are held, it serves to choose.
 
         Raises:
             InvalidInput: there are lumps.
@@ -724,9 +689,8 @@ class AnsweredSystem:
     def holding(
         self, shares: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance
     ) -> Holding | None:
-        """Who may be held where with more ranges known, so that everybody keeps a standard if that is found.
-
-        None where no table was found to choose them around.
+        """Which records may be held where with more ranges known, so that everybody keeps a standard if that
+        is found; None where no table was found to choose them around.
         """
         self._check_plain()
         return self.ranges.holding(shares, spare, standard, allowance, self._around)
@@ -789,21 +753,24 @@ class AnsweredSystem:
         None where there is no such end (`cae_sql.inference.facts.spares`). `after`: others of the same
         decision, whose spare records are taken.
         """
-        first = with_spares(self._whole, after)
-        return spares.at_most(query, units, self._top, first, self.possible(query)[0])
+        room = units - self.possible(query)[0]
+        return end_of(query, 1, room, self._top, with_spares(self._whole, after))
 
     def at_least(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
         """As `at_most`, of a sum or a minimum that is at least `units`."""
-        first = with_spares(self._whole, after)
-        return spares.at_least(query, units, self._top, first, self.possible(query)[1])
+        room = self.possible(query)[1] - units
+        return end_of(query, -1, room, self._top, with_spares(self._whole, after))
 
     def within(
         self, query: Query, low: int, high: int, after: Sequence[Query] = ()
     ) -> tuple[Query, int] | None:
         """A sum between two ends: the query whose exact answer is `high`, and the least that this leaves,
-        `low` or less. As `at_most`.
+        `low` or less, as spare records make up for whole domains. As `at_most`.
         """
-        return spares.within(query, low, high, self._top, with_spares(self._whole, after))
+        if query.kind != "sum":
+            return None
+        found = end_of(query, 1, high - low, self._top, with_spares(self._whole, after))
+        return found and (found, high - self._top * (len(found.members) - len(query.members)))
 
     def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
         """Take answers that are known to be true, unchecked, and what a question made of them.
@@ -819,20 +786,9 @@ class AnsweredSystem:
             self._kept.accept(learned, before)
 
 
-def _grid(minimum: Number, maximum: Number, resolution: Number | None, records: int) -> Grid:
-    """The values that so many records may have; sums of all must fit."""
-    low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
-    if high < low:
-        raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
-    if resolution is None:
-        return Grid(low, Fraction(1), high - low, whole=False)
-    unit = exact(resolution, "resolution")
-    if unit <= 0:
-        raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
-    grid = Grid(low, unit, Fraction((high - low) // unit), whole=True)
-    if grid.top * records > LARGEST_TOTAL or records > MOST_RECORDS:
-        raise InvalidInput(
-            f"{records} records of up to {grid.top + 1} values: sums must stay below 2**61 "
-            "steps of the resolution; take a coarser resolution or a narrower domain"
-        )
-    return grid
+def _in_order(coefficients: Sequence[Number] | ArrayLike, order: Ints) -> list[Fraction]:
+    """Coefficients as members were given, in the order of their numbers."""
+    given = list(np.asarray(coefficients, dtype=object).ravel())
+    if len(given) != len(order):
+        raise InvalidInput(f"{len(given)} coefficients for {len(order)} members")
+    return [exact(given[place], f"coefficient {place}") for place in order]

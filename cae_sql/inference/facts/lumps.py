@@ -17,7 +17,6 @@ Promise: memory and time hang on how many cells there are, not on how many recor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,40 +71,24 @@ def checked(lumps: ArrayLike | None) -> Ints:
     return given.astype(np.int64)
 
 
-class Named:
-    """Which records answers treat as a lump: those may have its extremes in its place."""
+def have_equals(
+    atoms: Atoms, size: int, lumps: Ints, answers: Sequence[Query], queries: Sequence[Query]
+) -> bool:
+    """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it: those
+    may have its extremes in its place.
 
-    def __init__(self, size: int, lumps: Ints) -> None:
-        """So many records and lumps, which before any answer are all treated alike."""
-        self._size, self._lumps = size, lumps
-        self._forget()
-
-    def _forget(self) -> None:
-        self._answers: list[Query] = []
-        self._atoms = Atoms(self._size + len(self._lumps))
-        self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
-        """(m,) which lumps are in an extreme."""
-
-    def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
-        """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it."""
-        if self._answers != list(answers[: len(self._answers)]):
-            self._forget()
-        self._take(answers[len(self._answers) :])
-        twin = copy(self)
-        twin._answers, twin._atoms, twin._extreme = [], self._atoms.copy(), self._extreme.copy()
-        twin._take(queries)
-        labels = twin._atoms.labels
-        alike = np.bincount(labels[: self._size], minlength=twin._atoms.count)
-        return bool((alike[labels[self._size :][twin._extreme]] >= FEWEST).all())
-
-    def _take(self, answers: Sequence[Query]) -> None:
-        for answer in answers:
-            asked = own(answer, self._size + len(self._lumps))
-            self._atoms.refine(asked)
-            lumps = asked.members[asked.members >= self._size] - self._size
-            if answer.kind != "sum":
-                self._extreme[lumps[self._lumps[lumps] > 1]] = True
-        self._answers += answers
+    `atoms` is the partition that the answers make of so many records, lumps and spare records.
+    """
+    whole, extreme = size + len(lumps), np.zeros(len(lumps), dtype=np.bool_)
+    if queries:
+        atoms = atoms.copy()
+    for query in queries:
+        atoms.refine(own(query, whole))
+    for query in (*answers, *queries):
+        if query.kind != "sum":
+            extreme[query.members[(query.members >= size) & (query.members < whole)] - size] = True
+    alike = np.bincount(atoms.labels[:size], minlength=atoms.count)
+    return bool((alike[atoms.labels[size:whole][extreme & (lumps > 1)]] >= FEWEST).all())
 
 
 def weight(query: Query, size: int, lumps: Ints) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 
 Kind = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread", "held", "about", "squares"]
@@ -23,6 +24,10 @@ Ints = NDArray[np.int64]
 Name = tuple[str, bytes, bytes]
 """Of a query, as `Query.name`."""
 
+LARGEST_TOTAL = 2**61
+"""Sums in units must stay below this, so that they and their differences fit 64 bits."""
+MOST_RECORDS = 2**52
+"""Records, those in lumps too: floats count them."""
 SNAP = Fraction(1, 10**6)
 """A sum this near to the grid, in units, is taken to be on it: means arrive as rounded quotients."""
 
@@ -39,6 +44,29 @@ class Grid:
     """Greatest value of the domain, in units; whole on a grid."""
     whole: bool
     """Whether values lie on the grid, or anywhere between minimum and maximum."""
+
+    @classmethod
+    def of(cls, minimum: Number, maximum: Number, resolution: Number | None, records: int) -> Grid:
+        """The values minimum + k · resolution that so many records may have; None: any between.
+
+        Raises:
+            InvalidInput: an empty or infinite domain, a resolution <= 0, or sums of all that do not fit.
+        """
+        low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
+        if high < low:
+            raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
+        if resolution is None:
+            return cls(low, Fraction(1), high - low, whole=False)
+        unit = exact(resolution, "resolution")
+        if unit <= 0:
+            raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
+        grid = cls(low, unit, Fraction((high - low) // unit), whole=True)
+        if grid.top * records > LARGEST_TOTAL or records > MOST_RECORDS:
+            raise InvalidInput(
+                f"{records} records of up to {grid.top + 1} values: sums must stay below 2**61 "
+                "steps of the resolution; take a coarser resolution or a narrower domain"
+            )
+        return grid
 
     def to_units(self, value: Fraction) -> Fraction:
         """A column value in units."""
@@ -139,13 +167,13 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         kept = [place for place, weight in enumerate(coefficients) if weight != 0]
         if not kept:
             raise InvalidInput("a sum needs at least one member with a coefficient other than 0")
-        exact = [coefficients[place] for place in kept]
-        scale = lcm(*(weight.denominator for weight in exact))
-        factor = Fraction(scale, gcd(*(int(weight * scale) for weight in exact)))
-        whole = [int(weight * factor) for weight in exact]
+        given = [coefficients[place] for place in kept]
+        scale = lcm(*(weight.denominator for weight in given))
+        factor = Fraction(scale, gcd(*(int(weight * scale) for weight in given)))
+        whole = [int(weight * factor) for weight in given]
         if max(map(abs, whole)) > 2**31:
             raise InvalidInput("coefficients must not differ by a factor of more than 2**31")
-        members, row, whole_weight = members[kept], np.array(whole, dtype=np.int64), Fraction(sum(exact))
+        members, row, whole_weight = members[kept], np.array(whole, dtype=np.int64), Fraction(sum(given))
     value = (total - whole_weight * grid.minimum) / grid.unit * factor
     if grid.whole:
         near = Fraction(round(value))

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from cae_sql.inference.facts.query import Kind, Query
+from cae_sql.inference.facts.query import Query
 
 MOST = 1_000
 """Spare records of one answer. An end is told where little is left between it and what is possible, so few
@@ -43,64 +44,33 @@ def own(query: Query, size: int) -> Query:
     return replace(query, members=query.members[:kept], coefficients=None if plain else signs)
 
 
-def at_most(query: Query, units: int, top: int, first: int, least: int) -> Query | None:
-    """The query that has the exact answer `units` where a sum's or a maximum's is at most that.
+def end_of(
+    query: Query, side: Literal[1, -1], room: int, top: int, first: int, most: float = MOST
+) -> Query | None:
+    """The query that has the exact answer b where a sum or an extreme is at most b (1), or at least b (-1).
 
-    None where there is no such end: of a minimum, of a sum with coefficients other than 1 and −1, or of one
-    that may be further below than spare records make up for. `top` is the greatest value of a record, `first`
-    the first spare record that no answer uses, `least` what the domain allows the sum to be at least.
+    None where there is no such end: of a minimum that is at most b, a maximum that is at least b, a sum with
+    coefficients other than 1 and −1, or one that spare records do not make up for.
+
+    Args:
+        query: As asked.
+        side: Which end.
+        room: Units between it and what the sum may be furthest on its other side.
+        top: Greatest value of a record, in units.
+        first: The first spare record that no answer uses.
+        most: Spare records there may be.
     """
     if query.kind != "sum":
-        return _beside(query, "max", first)
-    return _with(query, units - least, 1, top, first)
-
-
-def at_least(query: Query, units: int, top: int, first: int, most: int) -> Query | None:
-    """As `at_most`, of a sum or a minimum that is at least `units`."""
-    if query.kind != "sum":
-        return _beside(query, "min", first)
-    return _with(query, most - units, -1, top, first)
-
-
-def within(query: Query, low: int, high: int, top: int, first: int) -> tuple[Query, int] | None:
-    """A sum between two ends: the query whose exact answer is `high`, and the least that this leaves.
-
-    That least is at or below `low`: so many spare records as fill the range make up for whole domains.
-    """
-    if query.kind != "sum":
-        return None
-    found = _with(query, high - low, 1, top, first)
-    if found is None:
-        return None
-    return found, high - top * (len(found.members) - len(query.members))
-
-
-def between(query: Query, low: int, high: int, top: int, first: int) -> tuple[Query, Query] | None:
-    """A sum between two ends: the queries whose exact answers are `high` and `low`, however many spare
-    records it takes. None where its coefficients are others than 1 and −1."""
-    most = _with(query, high - low, 1, top, first, many=True)
-    if most is None:
-        return None
-    least = _with(query, high - low, -1, top, int(most.members[-1]) + 1, many=True)
-    return None if least is None else (most, least)
-
-
-def _with(query: Query, room: int, sign: int, top: int, first: int, many: bool = False) -> Query | None:
-    """A sum and as many spare records as fill a room of so many units, with a sign."""
+        if query.kind != ("max" if side == 1 else "min"):
+            return None
+        return replace(query, members=np.append(query.members, np.arange(first, first + ATTAINING)))
     signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
     if room < 0 or top < 1 or (np.abs(signs) != 1).any():
         return None
     count = max(1, -(-room // top))
-    if count > MOST and not many:
+    if count > most:
         return None
     members = np.append(query.members, np.arange(first, first + count))
-    signs = np.append(signs, np.full(count, sign, dtype=np.int64))
+    signs = np.append(signs, np.full(count, side, dtype=np.int64))
     plain = bool((signs == 1).all())
     return Query(kind="sum", members=members, coefficients=None if plain else signs, factor=query.factor)
-
-
-def _beside(query: Query, kind: Kind, first: int) -> Query | None:
-    """An extreme that spare records may attain too."""
-    if query.kind != kind:
-        return None
-    return replace(query, members=np.append(query.members, np.arange(first, first + ATTAINING)))
