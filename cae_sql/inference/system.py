@@ -26,6 +26,7 @@ from cae_sql.inference.facts.lumps import FEWEST, checked, have_equals, weight
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.facts.ranges import Kept
+from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import end_of, with_spares
 from cae_sql.inference.intervals.bounds import (
     Bounds,
@@ -38,6 +39,7 @@ from cae_sql.inference.intervals.bounds import (
     solved,
 )
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
+from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.search.judging import judge
 from cae_sql.inference.search.records import grow
@@ -55,10 +57,8 @@ if TYPE_CHECKING:
     from cae_sql.inference.posterior.leverage import Carriers
     from cae_sql.inference.posterior.likely import Likelihood, Likely
 
-CERTIFYING = 3 * 10**9
-"""Steps for certified runs: about half a minute."""
-CHECKING = 5 * 10**8
-"""Steps for a look at whether answers contradict each other: about five seconds."""
+CERTIFYING, CHECKING = 3 * 10**9, 5 * 10**8
+"""Steps for certified runs, and for a look at whether answers contradict each other: 30 and 5 seconds."""
 CHECKED_AT_ONCE = 64
 """Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
@@ -71,9 +71,6 @@ FINE = 4_096
 
 class AnsweredSystem:
     """Records 0..size-1 with a confidential value each, and the aggregates that have been answered.
-
-    Values lie between `minimum` and `maximum`, on the grid minimum + k · resolution; with `resolution` None
-    they are any real numbers, and there are no worlds.
 
     Source: `mathematics.md`, 2; paper 000, Section 5 (query restriction).
     """
@@ -95,7 +92,8 @@ class AnsweredSystem:
         Args:
             size: Number of records.
             minimum, maximum: Least and greatest possible value.
-            resolution: Grid of the values, in units of the column; None for reals.
+            resolution: Values lie on the grid minimum + k · resolution; None: they are any reals between, and
+                there are no worlds.
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
@@ -286,19 +284,17 @@ class AnsweredSystem:
             InvalidInput: no such record.
             InconsistentAnswers: no table agrees with all answers.
         """
-        system = self.solved
-        labels = system.known.atoms.labels[self._chosen(records)]
-        wanted = np.zeros(system.known.count, dtype=np.bool_)
-        wanted[labels] = True
-        least, most = intervals(system, wanted, progress)
+        labels = self.solved.known.atoms.labels[self._chosen(records)]
+        least, most = intervals(self.solved, self._wanted(labels), progress)
         return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
 
-    def bounds_by_single_sums(self) -> Bounds:
-        """As `bounds` of all records, but no narrower than one sum at a time proves: in milliseconds.
+    def _wanted(self, labels: Ints) -> NDArray[np.bool_]:
+        wanted = np.zeros(self.solved.known.count, dtype=np.bool_)
+        wanted[labels] = True
+        return wanted
 
-        Raises:
-            InconsistentAnswers: a sum is out of reach.
-        """
+    def bounds_by_single_sums(self) -> Bounds:
+        """As `bounds` of all records, but no narrower than one sum at a time proves: in milliseconds."""
         system = self.solved
         known, rows = system.known, np.arange(len(system.known.matrix))
         ends = from_single_sums(known, np.arange(known.count), rows, system.sums)
@@ -322,28 +318,21 @@ class AnsweredSystem:
 
     def explain(self, record: int, side: Side) -> Certificate:
         """Which answers prove an end of a record's interval, "lower" or "upper", and with which multipliers.
-
-        Raises:
-            InvalidInput: no such record or side.
-            InconsistentAnswers: no table agrees with all answers.
+        As `bounds`.
         """
         if side not in ("lower", "upper"):
             raise InvalidInput(f'side must be "lower" or "upper", not {side!r}')
         number = int(records_of([record], self.size)[0])
-        system = self.solved
-        wanted = np.zeros(system.known.count, dtype=np.bool_)
-        atom = int(system.known.atoms.labels[number])
-        wanted[atom] = True
-        value = Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
+        labels = self.solved.known.atoms.labels[[number]]
+        ends = intervals(self.solved, self._wanted(labels))[0 if side == "lower" else 1]
+        value = Fraction(ends[labels[0]])
         fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
         return certify(self._solved_of, self.answers, fine, number, side, value)
 
     @property
     def solved(self) -> Solved:
         """Atoms, boxes, and independent sums with their right-hand sides, of all answers; on a grid in units.
-
-        Raises:
-            InconsistentAnswers: a sum contradicts others, or boxes are empty.
+        As `bounds`.
         """
         if self._solved is None:
             self._scale = scale_of(self._whole, self.grid, self.answers)
@@ -368,20 +357,18 @@ class AnsweredSystem:
         """
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
-        kept, roomy_table = self.pool(), self.roomy_table
-        if not roomy_table.usable and kept.knowledge is None:
+        pool, roomy_table = self.pool(), self.roomy_table
+        if not roomy_table.usable and pool.knowledge is None:
             raise OutOfTime("no table was found that agrees with all answers")
-        drawn = kept.drawn_from(count, seed + 1, roomy_table)
+        drawn = pool.drawn_from(count, seed + 1, roomy_table)
         return self.in_column_units(drawn.values[:, : self.size].astype(np.int64))
 
     def in_column_units(self, units: NDArray[np.int64]) -> NDArray[np.generic]:
         """Units as column values: whole numbers where the grid is whole, else floats."""
         low, unit = self.grid.minimum, self.grid.unit
-        if low.denominator == 1 and unit.denominator == 1:
-            return int(low) + int(unit) * units
-        scale: int = lcm(low.denominator, unit.denominator)
-        values: NDArray[np.float64] = (int(low * scale) + int(unit * scale) * units) / scale
-        return values
+        scale = lcm(low.denominator, unit.denominator)
+        values = int(low * scale) + int(unit * scale) * units
+        return values if scale == 1 else values / scale
 
     def certified(self) -> Bounds:
         """A run of consecutive grid values for each record, each of which it takes in some world.
@@ -432,12 +419,7 @@ class AnsweredSystem:
         return runs
 
     def pool(self) -> Pool:
-        """The worlds kept for all answers so far.
-
-        Raises:
-            InvalidInput: no resolution, so no grid.
-            InconsistentAnswers: no table agrees.
-        """
+        """The worlds kept for all answers so far. As `certified`."""
         return self._tables().pool()
 
     @property
@@ -465,10 +447,8 @@ class AnsweredSystem:
             raise InvalidInput("worlds need a grid: give the system a resolution")
         self._check_asked([])
         if self._kept is None:
-            self._kept = SystemState(
-                self.answers, self.size, self._top, self._pool_size, self.seed, self.prior, self.lumps,
-                self.ways,
-            )  # fmt: skip
+            told = self.answers, self.size, self._top, self._pool_size
+            self._kept = SystemState(*told, self.seed, self.prior, self.lumps, self.ways)
         return self._kept
 
     @property
@@ -481,8 +461,8 @@ class AnsweredSystem:
     def leverage(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
         """The share of each record's variance that the answered sums explain, (k,), 0 to 1.
 
-        0 for whom no sum is about, and where boxes, or sums at their ends, leave one value; 1 for whom the
-        sums determine. Of extremes their boxes alone count (`cae_sql.inference.posterior.leverage`).
+        0 where no sum is about the record, and where boxes, or sums at their ends, leave one value; 1 where
+        the sums determine it. Of extremes their boxes alone count (`cae_sql.inference.posterior.leverage`).
 
         Raises:
             InvalidInput: no resolution, so no grid; no such record.
@@ -498,16 +478,15 @@ class AnsweredSystem:
         insider: tuple[int, Number] | None = None,
         domain: Domain | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How likely each value is of each record, all tables that agree with the answers alike.
-
-        Weighed by the system's prior if it has one. Of small components it is counted, elsewhere it is a
-        formula (`cae_sql.inference.posterior.bell`); `likelihood` says which, by groups of records.
+        """How likely each value is of each record, all tables that agree with the answers alike, or weighed
+        by the system's prior. Small components are counted, elsewhere it is a formula
+        (`cae_sql.inference.posterior.bell`); `likelihood` says which.
 
         Args:
             records: Which records; None for all.
             insider: A record and its value in units of the column, which somebody knows besides.
             domain: Values are gathered in windows of one step of it, a multiple of the resolution, from the
-                system's minimum on. None: every value of the grid by itself.
+                system's minimum on; None: every value by itself.
 
         Returns:
             Values in units of the column, (m,), and probabilities (k, m), rows of sum 1.
@@ -530,11 +509,10 @@ class AnsweredSystem:
     def carried_by(
         self, record: int, most: int = 5, share: float = 0.9, likely: Likely | None = None
     ) -> list[tuple[int, float]]:
-        """Which answers carry the leverage of a record, a share of it at least: a certificate of likelihood.
+        """Which answers carry a share of a record's leverage, at most so many: a certificate of likelihood.
 
-        At most so many numbers of sums among `answers`, those that add most first, each with the leverage of
-        the record by it and those before it alone. `likely`: what the answers make likely, where it is known.
-        As `leverage`.
+        Numbers of sums, those that add most first, each with the leverage by it and those before it alone.
+        `likely`: what the answers make likely, where it is known. As `leverage`.
         """
         (place,) = records_of([record], self.size)
         likely = self._likely(self._coarse, None) if likely is None else likely
@@ -545,18 +523,14 @@ class AnsweredSystem:
         return [(numbers[row], leverage) for row, leverage in found]
 
     def _carriers(self, likely: Likely) -> Carriers:
-        from cae_sql.inference.facts.rank import coefficients_of
-        from cae_sql.inference.intervals.interior import sparse_columns
         from cae_sql.inference.posterior.leverage import Carriers
 
         known, seen = likely.known, likely.fit.observed
-        sums = [each for each in self.answers if each.kind == "sum"]
+        rows = coefficients_of(known.atoms, [each for each in self.answers if each.kind == "sum"])
         # of spare records nothing is known but the domain
         variances = (known.high - known.low).astype(np.float64) ** 2 / 12
         variances[seen.atoms] = likely.fit.variances[: seen.people]
-        return Carriers(
-            sparse_columns(coefficients_of(known.atoms, sums)), variances, known.sizes.astype(np.float64)
-        )
+        return Carriers(sparse_columns(rows), variances, known.sizes.astype(np.float64))
 
     @property
     def _coarse(self) -> Domain | None:
@@ -669,7 +643,7 @@ class AnsweredSystem:
         self, shares: Sequence[Kept], observed: Query, spare: int, holding: Holding | None = None,
         standard: Standard | None = None,
     ) -> None:  # fmt: skip
-        """Take what the range of a statistic says (`shares`), which is known to be true, unchecked.
+        """Take what the range of a statistic says, which is known to be true, unchecked; not beside lumps.
 
         Args:
             shares: What it takes for the statistic to lie in its range.
@@ -677,9 +651,6 @@ class AnsweredSystem:
             spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
             holding: Which records were held where everybody was shown to keep the limit, if it is known.
             standard: What everybody keeps; where it is not known which records are held, it serves to choose.
-
-        Raises:
-            InvalidInput: there are lumps.
         """
         self._check_plain()
         self.ranges.add(shares, spare, holding, standard)
@@ -697,22 +668,18 @@ class AnsweredSystem:
 
     @property
     def tables(self) -> NDArray[np.signedinteger]:
-        """(w, n) tables that agree with all answers and with what ranges say: worlds, where none is told.
-
-        For hypothetical answers; none where no table was found.
-        """
+        """(w, n) tables that agree with all answers and ranges, for hypothetical answers."""
         return self.ranges.tables(self._around)
 
     @property
     def _kept_for_ranges(self) -> Sequence[Query] | None:
-        """Who is held where, so that tables keep what ranges say; None where no table says it."""
+        """Which records are held where so that tables keep ranges; None where no table says it."""
         return self.ranges.held(self._around) if self.ranges.shares else ()
 
     def _conditions(self, whole: int) -> Conditions:
-        """How tables over so many records, spare ones too, keep what ranges say."""
-        held, bounds = self._kept_for_ranges, bounds_in(self.ranges.shares)
-        table = self.ranges.table(whole, self._top)
-        return Conditions(held or (), table, bounds, known=held is not None)
+        """How tables over so many records, spare ones too, keep ranges."""
+        held, table = self._kept_for_ranges, self.ranges.table(whole, self._top)
+        return Conditions(held or (), table, bounds_in(self.ranges.shares), known=held is not None)
 
     @property
     def _around(self) -> Around:
@@ -735,9 +702,7 @@ class AnsweredSystem:
 
     @property
     def searched(self) -> bool:
-        """Whether records are searched for one by one: not where they are many, nor where there are lumps, of
-        which searches know nothing.
-        """
+        """Whether records are searched one by one: not where they are many, nor beside lumps."""
         return self.size <= SMALL and not len(self.lumps)
 
     def possible(self, query: Query) -> tuple[int, int]:
@@ -773,10 +738,7 @@ class AnsweredSystem:
         return found and (found, high - self._top * (len(found.members) - len(query.members)))
 
     def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
-        """Take answers that are known to be true, unchecked, and what a question made of them.
-
-        Without that the worlds are brought there later.
-        """
+        """Take answers that are known to be true, unchecked, and what a question made of them, if known."""
         before = len(self.answers)
         self.answers.extend(answers)
         self._solved = None

@@ -21,17 +21,12 @@ FEW = 8
 class Atoms:
     """Labels 0..count-1 of the records, refined by one answer at a time.
 
-    Lumps, which stand for many records each (`cae_sql.inference.facts.lumps`), are counted as those, or kept
-    apart as one thing each: `apart`.
+    Lumps (`cae_sql.inference.facts.lumps`) are counted as the records they stand for, or kept `apart`.
     """
 
     def __init__(self, size: int, real: int | None = None, lumps: Ints = NO_LUMPS) -> None:
-        """All in one atom.
-
-        Args:
-            size: Number of records.
-            real: How many of them are somebody's; those after are spare (`cae_sql.inference.facts.spares`).
-            lumps: For how many records each of the last real ones stands.
+        """All records in one atom: those from `real` on are spare (`cae_sql.inference.facts.spares`), and the
+        last real ones stand for so many records each as `lumps` says.
         """
         self.labels: Ints = np.zeros(size, dtype=np.int64)
         """(n,) atom of each record."""
@@ -53,12 +48,8 @@ class Atoms:
 
     @classmethod
     def apart(cls, size: int, lumps: Ints, spares: int = 0) -> Atoms:
-        """Records in one atom, and lumps behind them in one for each of their sizes, as nobody's.
-
-        Args:
-            size: Number of records.
-            lumps: For how many records each lump stands.
-            spares: Number of spare records behind the lumps.
+        """Records and spare ones in one atom, and lumps between them in one for each of their sizes, as
+        nobody's.
         """
         found = cls(size + len(lumps) + spares, size)
         sizes, places, counts = np.unique(lumps, return_inverse=True, return_counts=True)
@@ -69,12 +60,12 @@ class Atoms:
 
     @property
     def count(self) -> int:
-        """How many atoms there are."""
+        """Number of atoms."""
         return len(self.sizes)
 
     @property
     def numbers(self) -> Ints:
-        """(p,) how many numbers each atom has: a lump is one of them, for however many records it stands."""
+        """(p,) numbers in each atom: a lump is one, for however many records it stands."""
         return self.sizes if self._stands_for is None else np.bincount(self.labels, minlength=self.count)
 
     def copy(self) -> Atoms:
@@ -141,9 +132,5 @@ class Atoms:
     def row(self, answer: Query) -> NDArray[np.int64]:
         """(p,) the coefficient that each atom's records have in the answer; 0 outside of it."""
         row = np.zeros(self.count, dtype=np.int64)
-        self.fill_row(answer, row)
-        return row
-
-    def fill_row(self, answer: Query, row: NDArray[np.int64]) -> None:
-        """As `row`, into zeros that are there already."""
         row[self.labels[answer.members]] = 1 if answer.coefficients is None else answer.coefficients
+        return row

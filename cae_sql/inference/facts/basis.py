@@ -1,9 +1,9 @@
 """The tableau: answered sums reduced with pivots of ±1, and the kernel moves it offers, in whole units.
 
-The answered sums are A s = b over the atoms' totals s. Elimination that divides only by ±1 chooses a basic
-atom for every independent row; the others are free. In tableau form s_basic + T s_free = β, all entries
-whole, so raising a free atom by t lowers basic atom i by T_i t and keeps every answer (`mathematics.md`, 2:
-integer basis). Rows that offer no ±1 are *stuck*: kept aside, exact, and left to the integer program.
+Of the answered sums A s = b over the atoms' totals s, elimination that divides only by ±1 chooses a basic
+atom for every independent row; the others are free. Then s_basic + T s_free = β, all entries whole: raising a
+free atom by t lowers basic atom i by T_i t and keeps every answer (`mathematics.md`, 2: integer basis). Rows
+that offer no ±1 are *stuck*: kept aside, exact, and left to the integer program.
 """
 
 from __future__ import annotations
@@ -69,16 +69,14 @@ class Tableau:
 
 
 NO_TABLEAU = Tableau.without_pivots(np.zeros((0, 0), dtype=np.int64))
-"""Of sums that nobody has reduced: no moves."""
+"""Of sums that are not reduced: no moves."""
 
 
 def tableau_of(
     matrix: NDArray[np.signedinteger], values: Ints, room: NDArray[np.float64]
 ) -> tuple[Tableau, Ints] | None:
-    """Independent sums (k, p) reduced, and the right-hand sides of those with a pivot.
-
-    `room` (p,) is how far each atom can move. A row that vanishes all the same is left out. None where
-    entries grow too large.
+    """Independent sums (k, p) reduced, and the right-hand sides of those with a pivot; rows that vanish are
+    left out. None where entries grow too large. `room` (p,) is how far each atom can move.
 
     Raises:
         InconsistentAnswers: a row that vanishes has a right-hand side that does not.
@@ -102,14 +100,9 @@ def eliminate(
 ) -> bool:
     """Gauss–Jordan with ±1 pivots, in place; the row of fewest entries first, its roomiest thin column.
 
-    Args:
-        entries: (k, p + 1) int64 rows with their right-hand side.
-        pending: (k,) bool, all True at first; afterwards True for rows without a pivot.
-        room: (p,) how far each atom can move.
-        basic: (k,) int64, filled with pivots, -1 where none.
-
-    Returns:
-        False where entries grow beyond `LARGEST`.
+    Of rows (k, p + 1) with their right-hand side; `room` (p,) as in `tableau_of`. `pending` (k,), all True at
+    first, stays so for rows without a pivot; the others' are put into `basic` (k,). False where entries grow
+    beyond `LARGEST`.
     """
     rows, width = entries.shape
     columns = width - 1

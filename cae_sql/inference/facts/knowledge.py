@@ -1,7 +1,7 @@
 """What the answers so far amount to, on the grid: atoms, boxes, independent sums, extremes that are attained.
 
-A `Knowledge` never changes; one more query makes a finer one. Sums enter without their right-hand side: a
-world that satisfies them carries it. An extreme enters with its value, because the value narrows boxes.
+A `Knowledge` never changes; one more query makes a finer one. Sums enter without their right-hand side, which
+a world that satisfies them carries; an extreme enters with its value, because that narrows boxes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,12 @@ class Extreme:
     value: int
     """In units."""
     lumps: Ints = field(default_factory=lambda: NO_LUMPS)
-    """Atoms of lumps in the query set, where they are apart: one of their cell that stands by itself can
-    attain the value in their place (`cae_sql.inference.facts.lumps`), so none of these is asked to."""
+    """Atoms of lumps in the query set, where they are apart: a record of their cell can attain the value in
+    their place (`cae_sql.inference.facts.lumps`), so none of these is asked to."""
+
+    def over(self, parents: Ints) -> Extreme:
+        """The same over a finer partition: `parents` says of each of its atoms where it was."""
+        return replace(self, atoms=_within(parents, self.atoms), lumps=_within(parents, self.lumps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +54,8 @@ class Observed:
     """Whether it is the spread."""
 
     def over(self, parents: Ints) -> Observed:
-        """The same over a finer partition: `parents` says of each of its atoms where it was."""
-        found = np.flatnonzero(np.isin(parents, self.atoms))
+        """As `Extreme.over`."""
+        found = _within(parents, self.atoms)
         place = np.searchsorted(self.atoms, parents[found])
         return replace(self, atoms=found, weights=None if self.weights is None else self.weights[place])
 
@@ -71,7 +75,7 @@ class Knowledge:
     extremes: tuple[Extreme, ...] = ()
     """Answered extremes that somebody must attain; boxes already obey them."""
     implied: tuple[Extreme, ...] = ()
-    """Answered extremes that others attain for them: they matter to the reading without ties alone."""
+    """Answered extremes that those attain for them: they matter to the reading without ties alone."""
     outer: tuple[Ints, Ints] | None = None
     """(p,) each: the boxes that answers leave, where `low` and `high` keep records in intervals for ranges of
     statistics (`cae_sql.inference.facts.ranges`): up to two at a time may leave those. None: the same."""
@@ -83,10 +87,12 @@ class Knowledge:
     @classmethod
     def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> Knowledge:
         """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that."""
-        atoms = Atoms.apart(size, lumps)
+        return cls._over(Atoms.apart(size, lumps), top)
+
+    @classmethod
+    def _over(cls, atoms: Atoms, top: int) -> Knowledge:
         none = np.zeros((0, atoms.count), dtype=np.int64)
-        low = np.zeros(atoms.count, dtype=np.int64)
-        return cls(atoms, low, top * atoms.multiples, none)
+        return cls(atoms, np.zeros(atoms.count, dtype=np.int64), top * atoms.multiples, none)
 
     def grown(self, spares: int, top: int) -> Knowledge:
         """With so many spare records more, between 0 and top, an atom of their own that is in no answer."""
@@ -105,7 +111,8 @@ class Knowledge:
         cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None,
         lumps: Ints = NO_LUMPS,
     ) -> tuple[Knowledge, Ints]:  # fmt: skip
-        """Everything at once.
+        """All answers at once, with sums in the smallest whole numbers that hold them, and the right-hand
+        sides of those kept, the independent ones.
 
         Args:
             size: Number of records that are somebody's; answers may be about spare ones too.
@@ -115,9 +122,6 @@ class Knowledge:
             atoms: The partition that the answers make, where it is known already.
             lumps: For how many records each of those stands that come behind the records: counted as those.
 
-        Returns:
-            The knowledge, with sums in the smallest whole numbers that hold them, and their right-hand sides.
-
         Raises:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
         """
@@ -125,9 +129,7 @@ class Knowledge:
             atoms = Atoms(with_spares(size + len(lumps), answers), size + len(lumps), lumps)
             for answer in answers:
                 atoms.refine(answer)
-        low, high = np.zeros(atoms.count, dtype=np.int64), top * atoms.multiples
-        none = np.zeros((0, atoms.count), dtype=np.int64)
-        known = cls(atoms, low, high, none)
+        known = cls._over(atoms, top)
         for answer in answers:
             if answer.kind != "sum":
                 known = known.with_extreme(answer, int(answer.value))
@@ -141,8 +143,7 @@ class Knowledge:
 
     def without_sums(self) -> Knowledge:
         """Atoms, boxes and extremes alone."""
-        none = np.zeros((0, self.count), dtype=np.int64)
-        return replace(self, tableau=NO_TABLEAU, matrix=none)
+        return replace(self, tableau=NO_TABLEAU, matrix=self.matrix[:0])
 
     @property
     def sizes(self) -> Ints:
@@ -215,9 +216,8 @@ class Knowledge:
 
     def room(self, totals: Ints) -> NDArray[np.float64]:
         """(p,) how far the atoms can move in these worlds (w, p) on average, to the nearer side."""
-        up = self.sizes * self.high - totals
-        down = totals - self.sizes * self.low
-        room: NDArray[np.float64] = np.maximum(np.minimum(up, down), 0).mean(axis=0)
+        nearer = np.minimum(self.sizes * self.high - totals, totals - self.sizes * self.low)
+        room: NDArray[np.float64] = np.maximum(nearer, 0).mean(axis=0)
         return room
 
     def refined(self, queries: Sequence[Query]) -> Knowledge:
@@ -229,20 +229,13 @@ class Knowledge:
             parents = parents[atoms.parents]
         if atoms.count == self.count:
             return self
-        finer, implied = (
-            tuple(
-                replace(e, atoms=np.flatnonzero(np.isin(parents, e.atoms)), lumps=_of(parents, e.lumps))
-                for e in extremes
-            )
-            for extremes in (self.extremes, self.implied)
-        )
         return Knowledge(
             atoms,
             self.low[parents],
             self.high[parents],
             np.ascontiguousarray(self.matrix[:, parents]),
-            finer,
-            implied,
+            tuple(each.over(parents) for each in self.extremes),
+            tuple(each.over(parents) for each in self.implied),
             self.outer and (self.outer[0][parents], self.outer[1][parents]),
             tuple(each.over(parents) for each in self.observed),
         )
@@ -301,15 +294,13 @@ class Knowledge:
         Boxes only narrow, and narrow both alike, so what is implied once stays so.
         """
         able = self.able(extreme)
-        inside = np.zeros(self.count, dtype=np.bool_)
-        inside[able] = True
         kept, implied = list[Extreme](), list(self.implied)
         for other in self.extremes:
             if other.top != extreme.top or other.value != extreme.value:
                 kept.append(other)
                 continue
             others = self.able(other)
-            shared = int(inside[others].sum())
+            shared = int(np.isin(others, able).sum())
             if shared == len(others):  # the other one is inside, or the same
                 return replace(self, implied=(*self.implied, extreme))
             (implied if shared == len(able) else kept).append(other)
@@ -347,6 +338,6 @@ class Knowledge:
         return None
 
 
-def _of(parents: Ints, atoms: Ints) -> Ints:
+def _within(parents: Ints, atoms: Ints) -> Ints:
     """The parts of some atoms: `parents` says of each part where it was."""
-    return np.flatnonzero(np.isin(parents, atoms)) if len(atoms) else atoms
+    return np.flatnonzero(np.isin(parents, atoms))

@@ -1,17 +1,15 @@
 """Lumps: many records that nobody tells apart, as one thing that has the sum of their values.
 
-Of a cell, the records that agree in everything public, a few stand in a system one by one. The others stand
-as lumps of 1, 2, 4, 8, … records each, at most one of a size. The values of q records on the grid 0..top add
-up to any whole number from 0 to q · top and to no other. So a table of all records that agrees with answered
-sums leaves, each lump's values added up, one of records and lumps; and of every table of records and lumps
-there is one of all records. What is possible for the records of a system is the same in both: for one of
-them, for two together, for all.
+Of a cell, the records that agree in everything public, a few stand in a system one by one, the others as
+lumps of 1, 2, 4, 8, … records each, at most one of a size. The values of q records on the grid 0..top add up
+to any whole number from 0 to q · top and to no other, so the tables of all records and those of records and
+lumps leave the same to the records of a system: to one, to two together, to all.
 
 As long as every query has all of a cell or nothing of it, a record that went into a lump can change places
-with one that stands by itself. So what holds of these holds of all of the cell; of a record and an insider
-too where at least two stand by themselves. Lumps are nobody's: none is judged and none is an insider.
+with one that stands by itself: what holds of these holds of all of the cell, and of a record and an insider
+where at least two stand by themselves. Lumps are nobody's: none is judged and none is an insider.
 
-Promise: memory and time hang on how many cells there are, not on how many records.
+Promise: memory and time hang on the number of cells, not of records.
 """
 
 from __future__ import annotations
@@ -33,10 +31,7 @@ have the cell's least and greatest value in place of somebody who went into a lu
 
 
 def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
-    """How many of the records of one cell stand by themselves, and (m,) how many each lump stands for.
-
-    From twice `kept` on there are lumps; then `kept` records, or up to twice as many, stand by themselves, so
-    that the lumps are few.
+    """How many records of a cell stand by themselves, `kept` or up to twice as many, and (m,) the lumps.
 
     Raises:
         InvalidInput: fewer than none, or fewer kept than `FEWEST`.
@@ -57,9 +52,7 @@ def checked(lumps: ArrayLike | None) -> Ints:
     Raises:
         InvalidInput: something else than powers of two.
     """
-    if lumps is None:
-        return NO_LUMPS
-    given = np.asarray(lumps)
+    given = np.asarray(NO_LUMPS if lumps is None else lumps)
     if given.shape == (0,):
         return NO_LUMPS
     if given.ndim != 1 or given.dtype.kind not in "iu":
@@ -92,13 +85,10 @@ def have_equals(
 
 
 def weight(query: Query, size: int, lumps: Ints) -> tuple[int, int]:
-    """The positive and the negative coefficients of a sum added up, each lump's once for every record in it.
-
-    `size` records stand by themselves; lumps follow; whoever comes behind them counts once.
+    """The positive and the negative coefficients of a sum added up, each lump's once for every record in it:
+    lumps follow the first `size` records, spare records follow them.
     """
-    signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
+    signs = query.signs.copy()
     first, last = np.searchsorted(query.members, [size, size + len(lumps)])
-    if first < last:
-        signs = signs.copy()
-        signs[first:last] *= lumps[query.members[first:last] - size]
+    signs[first:last] *= lumps[query.members[first:last] - size]
     return int(signs[signs > 0].sum()), int(signs[signs < 0].sum())

@@ -83,8 +83,8 @@ class Query:
 
     kind: Kind
     """"sum" (means included), "max" or "min"; "count", "quantile", "weighted" (a sum with any weights) and
-    "spread" (squared deviations from the mean), of which ranges alone are told; "held", "about", "squares",
-    which are kept of a range (`cae_sql.inference.facts.ranges`)."""
+    "spread" (squared deviations from the mean), of which ranges alone are told; "held", "about" and "squares"
+    are kept of a range (`cae_sql.inference.facts.ranges`)."""
     members: Ints
     """(m,) record numbers, ascending, each once."""
     coefficients: Ints | None = None
@@ -107,6 +107,11 @@ class Query:
         if self.kind not in ("sum", "max", "min"):
             further += repr((self.region, self.ranks, self.part)).encode()
         return self.kind, self.members.tobytes(), further
+
+    @property
+    def signs(self) -> Ints:
+        """(m,) the coefficients, ones where there are none."""
+        return np.ones(len(self.members), dtype=np.int64) if self.coefficients is None else self.coefficients
 
     def of(self, values: NDArray[np.integer]) -> NDArray[np.int64]:
         """The answer in units to tables (…, n) in units; of what is no unit the one below."""
@@ -145,13 +150,9 @@ class Answer(Query):
 
 
 def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fraction, grid: Grid) -> Answer:
-    """A sum as a row of coprime integers.
+    """The sum Σ coefficient · value = total, in units of the column, as a row of coprime integers.
 
-    Args:
-        members: (m,) record numbers, ascending, each once.
-        coefficients: One per member, in the same order; None where all are 1.
-        total: Σ coefficient · value, in units of the column.
-        grid: The grid of the system.
+    Members (m,) ascend, each once; coefficients are in their order, None where all are 1.
 
     Raises:
         InvalidInput: no member, or no coefficient other than 0.

@@ -1,19 +1,16 @@
-"""What the range of a statistic says, and who is held where so that all tables that are looked at keep it.
+"""What the range of a statistic says, and which records are held where so that tables keep it.
 
-It is no sum, so moves that keep all sums need not keep it. Tables keep it all the same, in two ways.
+It is no sum, so moves that keep all sums need not keep it. Tables keep it in two ways.
 
-* *Shares*: "at least k of S have values in R" is what ranges of counts and quantiles say. "Between a and b of
-  S are above c" is one share of those above and one of the others; "the median of S is between l and u" is
-  one of the values from l on and one of those up to u. Some records of S are *held* in R, as those who attain
-  an answered maximum are: more of them than k by as many as may be elsewhere, the one who is looked at and
-  the insider. Everybody who pays keeps to the interval he is held in; the two who are looked at may leave
-  theirs, and at least k stay.
+* *Shares*: "at least k of S have values in R" is what ranges of counts and quantiles say: "the median of S is
+  between l and u" is one share of the values from l on and one of those up to u. Some records of S are *held*
+  in R: more of them than k by as many as may be elsewhere, the one who is looked at and the insider. Records
+  that compensate keep to the interval they are held in; the two may leave theirs, and at least k stay.
 * *Bounds*: ranges of weighted sums and of the spread (all deviations squared) hang on every member. Tables
   keep them by a margin: they lie inside, and what is moved changes the statistic by less than that
   (`cae_sql.inference.tables.margins`).
 
-So of a range nothing is shown but by tables in which these records are held. Who they are is no secret: it
-follows from the question, its range and tables that are drawn.
+Which records are held is no secret: it follows from the question, its range and tables that are drawn.
 
 Source: `mathematics.md`, 8 (soft constraints with a margin; s = 1 for a record, 1 for an insider).
 """
@@ -111,13 +108,10 @@ def complement(region: Region, top: int) -> Region:
 def held_in(
     kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
 ) -> list[Query] | None:
-    """Who is held where so that tables keep the shares, by interval; None where too few are inside.
+    """Which records are held so that tables keep the shares, by interval; None where too few are inside.
 
-    Args:
-        kept: Shares and bounds to be kept.
-        table: (n,) one that keeps them with `spare` to spare; whoever is furthest inside is held.
-        boxes: (n,) each: in which intervals tables keep records already.
-        spare: As many as may be elsewhere.
+    They are those furthest inside in a table (n,) that keeps the shares with `spare` to spare; `boxes` (n,)
+    are the intervals in which tables keep records already.
     """
     (low, high), top = (each.copy() for each in boxes), int(boxes[1].max())
     for share in (each for each in kept if isinstance(each, Share)):
@@ -149,14 +143,12 @@ def held_in(
 def _near(kept: Sequence[Kept], table: NDArray[np.integer], low: Ints, high: Ints, top: int) -> bool:
     """Keep members of bounds near to where they are, in place; whether they are in their boxes.
 
-    Those with like values come into one part, so that the totals of parts say what the statistic is; that
-    they stay near keeps down what a payment of theirs can change.
+    Those with like values come into one part, whose totals say what the statistic is; staying near keeps down
+    what a payment of theirs can change.
     """
     bounds = [each.query.members for each in kept if isinstance(each, Bound)]
-    if not bounds:
-        return True
-    if ((table < low) | (table > high)).any():
-        return False
+    if not bounds or ((table < low) | (table > high)).any():
+        return not bounds
     members = np.unique(np.concatenate(bounds))
     width, reach = max(1, (top + 1) // CELLS), int(top * REACH)
     first = table[members] - table[members] % width

@@ -1,7 +1,7 @@
 """Which answered sums are independent, whether the others agree with them, and which atoms they connect.
 
-Sums are eliminated modulo a prime that each process draws anew. One that vanishes is checked in fractions
-before it is left out, so chance decides nothing: at worst a sum that follows is kept.
+Sums are eliminated modulo a prime that each process draws anew. One that vanishes is left out only if
+fractions confirm it, so chance decides nothing: at worst a sum that follows is kept.
 """
 
 from __future__ import annotations
@@ -25,18 +25,15 @@ def coefficients_of(atoms: Atoms, sums: Sequence[Query]) -> NDArray[np.signedint
     """(k, p) the sums over the atoms, in the smallest whole numbers that hold them."""
     largest = max((int(np.abs(s.coefficients).max()) for s in sums if s.coefficients is not None), default=1)
     matrix = np.zeros((len(sums), atoms.count), dtype=np.min_scalar_type(-largest - 1))
-    for place, answer in enumerate(sums):
-        atoms.fill_row(answer, matrix[place])
+    for row, answer in zip(matrix, sums, strict=True):
+        row[:] = atoms.row(answer)
     return matrix
 
 
 def independent_sums(matrix: NDArray[np.signedinteger], values: Ints, slack: int = 0) -> Ints:
-    """Rows that are independent, as many as there are; the others follow from them.
+    """Rows of sums (k, p) over the atoms that are independent; the others follow from them.
 
-    Args:
-        matrix: (k, p) the sums over the atoms.
-        values: (k,) their right-hand sides.
-        slack: How far the right-hand side of a sum may be from what others say it is.
+    Right-hand sides (k,) may be so far from what others say they are as `slack` says.
 
     Raises:
         InconsistentAnswers: a sum that follows from others has another right-hand side than they say.
@@ -69,15 +66,10 @@ def _add_up(matrix: NDArray[np.signedinteger], row: int, terms: Mapping[int, Fra
 
 
 def eliminated(matrix: scipy.sparse.csc_array, order: Ints, prime: int) -> tuple[Ints, Ints]:
-    """Pivots (k,), and rows Y (k, k), of Y A in echelon form modulo a prime, over columns in some order.
+    """Pivots (k,), and rows Y (k, k), of Y A in echelon form modulo a prime below 2³¹, A (k, q) whole.
 
-    A pivot is a place in the order, and their number where a row vanishes: row i is 0 before its pivot. Y is
-    lower triangular with ones, so that a row vanishes that follows from those before it.
-
-    Args:
-        matrix: A (k, q) whole coefficients.
-        order: Of the columns, some or all.
-        prime: Below 2³¹.
+    A pivot is a place in the order of columns, some or all, and their number where a row vanishes: row i is 0
+    before its pivot. Y is lower triangular with ones: a row vanishes that follows from those before it.
     """
     pivots, weights = np.full(matrix.shape[0], len(order)), np.eye(matrix.shape[0], dtype=np.int64)
     entries = np.mod(matrix.data.astype(np.int64), prime)

@@ -3,11 +3,8 @@
 "The sum over G is at most b" says that there are values y of m further records inside of the domain with
 Σ_G x + Σ y = b, if m records can make up for what there may be between. "At least b" is Σ_G x − Σ y = b;
 "max(S) is at most b" is max(S and some more) = b, which one of those more may attain; "min(S) is at least b"
-likewise. So tables, bases and extremes serve ends as they are. Spare records are nobody's: they need keep no
-run, and none of them is an insider.
-
-Spare records have numbers from the system's size on, behind lumps if there are any, in the order of the
-answers that use them.
+likewise. Spare records are nobody's: they need keep no run, and none of them is an insider. They are numbered
+behind records and lumps, in the order of the answers that use them.
 
 Source: `mathematics.md`, 8.
 """
@@ -64,13 +61,12 @@ def end_of(
         if query.kind != ("max" if side == 1 else "min"):
             return None
         return replace(query, members=np.append(query.members, np.arange(first, first + ATTAINING)))
-    signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
-    if room < 0 or top < 1 or (np.abs(signs) != 1).any():
+    if room < 0 or top < 1 or (np.abs(query.signs) != 1).any():
         return None
     count = max(1, -(-room // top))
     if count > most:
         return None
     members = np.append(query.members, np.arange(first, first + count))
-    signs = np.append(signs, np.full(count, side, dtype=np.int64))
+    signs = np.append(query.signs, np.full(count, side, dtype=np.int64))
     plain = bool((signs == 1).all())
     return Query(kind="sum", members=members, coefficients=None if plain else signs, factor=query.factor)

@@ -150,7 +150,7 @@ class QuestionTables:
             if coefficients is not None and np.abs(coefficients).max() > 1:
                 self.usable = False
                 return
-            self.boxes.atoms.fill_row(self.queries[place], rows[number])
+            rows[number] = self.boxes.atoms.row(self.queries[place])
         self.pendings: list[Pending | None] = []
         bases = self.roomy_table.bases if self.usable else []
         basics = [self._basic_parts(basis) for basis in bases]
