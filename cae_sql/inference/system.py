@@ -92,13 +92,12 @@ class AnsweredSystem:
         Args:
             size: Number of records.
             minimum, maximum: Least and greatest possible value.
-            resolution: Values lie on the grid minimum + k · resolution; None: they are any reals between, and
-                there are no worlds.
+            resolution: Of the grid minimum + k · resolution; None: values are any reals, without worlds.
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
-            lumps: (m,) for how many records, a power of two, each lump stands: a member, numbered from `size`
-                on, whose value is the sum of its records' values (`cae_sql.inference.facts.lumps`).
+            lumps: (m,) numbers of records, powers of two: members from `size` on, whose values are the sums
+                of so many (`cae_sql.inference.facts.lumps`).
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
@@ -110,20 +109,18 @@ class AnsweredSystem:
             raise InvalidInput("lumps need a grid: give the system a resolution")
         self.grid = Grid.of(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
         self._top = int(self.grid.top)
-        self.answers: list[Answer] = []
-        """In order."""
+        self.answers = list[Answer]()
         self.ranges, self.observed = KeptRanges(seed), list[Query]()
         """What ranges of other statistics than sums say, and what these make likely, as "about"."""
-        self.seed, self.prior = seed, prior
+        self.seed, self.prior, self._pool_size = seed, prior, pool
         self.ways: Ways = ALL
         """Mechanisms that are switched on; changed before any question, for measurements alone."""
-        self._pool_size = pool
         self._atoms: Atoms | None = None
         self._refined = 0  # by so many answers
         self._solved: Solved | None = None
         self._scale = 1
         self._kept: SystemState | None = None
-        self._trials: dict[int, Question] = {}  # the last one about so many records, and about more
+        self._trials = dict[int, Question]()  # the last one about so many records, and about more
         self._likely_now: tuple[object, Likely] | None = None
         self._carriers_now: tuple[Likely, Carriers] | None = None
 
@@ -156,7 +153,7 @@ class AnsweredSystem:
 
     def add_mean(self, members: ArrayLike, value: Number) -> int:
         """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""
-        records, _ = members_of(members, self.first_spare)
+        records = members_of(members, self.first_spare)[0]
         return self.add_sum(records, exact(value) * int(self.people[records].sum()))
 
     def add_max(self, members: ArrayLike, value: Number) -> int:
@@ -186,12 +183,12 @@ class AnsweredSystem:
         if not self.grid.whole:
             raise InvalidInput("ranges need a grid: give the system a resolution")
         records, order = members_of(members, self.first_spare)
-        signs: Ints | None = None
+        signs = np.ones(len(records), dtype=np.int64)
         if coefficients is not None:
             given = _in_order(coefficients, order)
             if any(abs(each) != 1 for each in given):
                 raise InvalidInput("a range needs a coefficient of 1 or -1 for each member")
-            signs = np.array([int(each) for each in given], dtype=np.int64)
+            signs = np.array(given, dtype=np.int64)
         query = self.query("sum", records, signs)
         zero = self.column_value(query, 0)
         least = ceil((exact(low, "low") - zero) / self.grid.unit)
@@ -225,7 +222,7 @@ class AnsweredSystem:
         self._solved = self._atoms = None
 
     def _check(self, answer: Answer) -> None:
-        """Cheap for large systems (one sum against the domain), thorough for small ones."""
+        """Of large systems one sum against the domain, of small ones everything."""
         if answer.kind == "sum":
             up, down = weight(answer, self.size, self.lumps)
             if not down * self.grid.top <= answer.value <= up * self.grid.top:
@@ -249,9 +246,7 @@ class AnsweredSystem:
             raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
 
     def _check_asked(self, queries: Sequence[Query]) -> None:
-        """Check that lumps are in sums and extremes alone, and that beside each lump in an extreme there are
-        `FEWEST` records that answers and queries treat as it.
-        """
+        """Check that lumps are in sums and extremes alone, in these with records that stand for them."""
         if not len(self.lumps):
             return
         if any(query.kind not in ("sum", "max", "min") for query in queries):
@@ -274,11 +269,9 @@ class AnsweredSystem:
     # --- intervals
 
     def bounds(self, records: ArrayLike | None = None, progress: Progress | None = None) -> Bounds:
-        """Feasibility intervals: least and greatest value of each record over all real-valued tables.
+        """Feasibility intervals: least and greatest value of records (None: all) over all real-valued tables.
 
-        Args:
-            records: (k,) which records; None for all.
-            progress: Called with (atoms done, atoms in all).
+        `progress` is called with (atoms done, atoms in all).
 
         Raises:
             InvalidInput: no such record.
@@ -317,9 +310,7 @@ class AnsweredSystem:
         return np.array([float(self.grid.to_value(Fraction(x) / self._scale)) for x in units])
 
     def explain(self, record: int, side: Side) -> Certificate:
-        """Which answers prove an end of a record's interval, "lower" or "upper", and with which multipliers.
-        As `bounds`.
-        """
+        """Which answers prove the "lower" or "upper" end of a record's interval, with which multipliers."""
         if side not in ("lower", "upper"):
             raise InvalidInput(f'side must be "lower" or "upper", not {side!r}')
         number = int(records_of([record], self.size)[0])
@@ -331,9 +322,7 @@ class AnsweredSystem:
 
     @property
     def solved(self) -> Solved:
-        """Atoms, boxes, and independent sums with their right-hand sides, of all answers; on a grid in units.
-        As `bounds`.
-        """
+        """Atoms, boxes, independent sums and their right-hand sides, on a grid in units. Errors: `bounds`."""
         if self._solved is None:
             self._scale = scale_of(self._whole, self.grid, self.answers)
             self._solved = self._solved_of(range(len(self.answers)), self._partition())
@@ -345,10 +334,9 @@ class AnsweredSystem:
     # --- worlds
 
     def worlds(self, count: int, seed: int = 0) -> NDArray[np.generic]:
-        """Tables on the grid that agree with every answer, (count, size), in units of the column.
+        """Random tables on the grid that agree with every answer, (count, size), in units of the column.
 
-        Random: mixed towards the uniform distribution over all such tables. Whole numbers where minimum and
-        resolution are whole, else the floats nearest to the exact decimals.
+        They are mixed towards the uniform distribution over all such tables.
 
         Raises:
             InvalidInput: no resolution, so no grid; a count less than 1.
@@ -364,7 +352,7 @@ class AnsweredSystem:
         return self.in_column_units(drawn.values[:, : self.size].astype(np.int64))
 
     def in_column_units(self, units: NDArray[np.int64]) -> NDArray[np.generic]:
-        """Units as column values: whole numbers where the grid is whole, else floats."""
+        """Column values: whole numbers where the grid is whole, else the floats nearest to the decimals."""
         low, unit = self.grid.minimum, self.grid.unit
         scale = lcm(low.denominator, unit.denominator)
         values = int(low * scale) + int(unit * scale) * units
@@ -401,7 +389,7 @@ class AnsweredSystem:
         `allowance` is what may be spent beyond a look at the worlds that are kept.
 
         Raises:
-            InvalidInput: ranges of statistics are known, there are lumps or too many records, or no grid.
+            InvalidInput: ranges of statistics, lumps or too many records, or no grid.
         """
         if self.keeps_some or not self.searched:
             raise InvalidInput(
@@ -462,11 +450,7 @@ class AnsweredSystem:
         """The share of each record's variance that the answered sums explain, (k,), 0 to 1.
 
         0 where no sum is about the record, and where boxes, or sums at their ends, leave one value; 1 where
-        the sums determine it. Of extremes their boxes alone count (`cae_sql.inference.posterior.leverage`).
-
-        Raises:
-            InvalidInput: no resolution, so no grid; no such record.
-            InconsistentAnswers: a sum contradicts others, or boxes are empty.
+        the sums determine it (`cae_sql.inference.posterior.leverage`). Errors as `posterior`.
         """
         likely = self._likely(self._coarse, None)
         found: NDArray[np.float64] = likely.leverage[likely.known.atoms.labels[self._chosen(records)]]
@@ -478,18 +462,16 @@ class AnsweredSystem:
         insider: tuple[int, Number] | None = None,
         domain: Domain | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How likely each value is of each record, all tables that agree with the answers alike, or weighed
-        by the system's prior. Small components are counted, elsewhere it is a formula
-        (`cae_sql.inference.posterior.bell`); `likelihood` says which.
+        """Values in units of the column, (m,), and how likely each is of records (None: all), (k, m).
+
+        All tables that agree with the answers are alike, or weighed by the system's prior. Small components
+        are counted, elsewhere it is a formula (`cae_sql.inference.posterior.bell`); `likelihood` says which.
 
         Args:
-            records: Which records; None for all.
+            records: Which; None for all.
             insider: A record and its value in units of the column, which somebody knows besides.
             domain: Values are gathered in windows of one step of it, a multiple of the resolution, from the
                 system's minimum on; None: every value by itself.
-
-        Returns:
-            Values in units of the column, (m,), and probabilities (k, m), rows of sum 1.
 
         Raises:
             InvalidInput: no resolution, so no grid; no such record; a value or a domain that does not fit the
@@ -500,19 +482,17 @@ class AnsweredSystem:
         rows: NDArray[np.float64] = likely.rows[likely.known.atoms.labels[self._chosen(records)]]
         return likely.tilt.windows.values, rows
 
-    def likelihood(
-        self, domain: Domain | None = None, insider: tuple[int, Number] | None = None
-    ) -> Likelihood:
-        """`posterior` and `leverage` by groups of records that no answer tells apart. As `posterior`."""
-        return self._held(domain, insider).all(self.size)
+    def likelihood(self, domain: Domain | None = None) -> Likelihood:
+        """`posterior` and `leverage` by groups of records that no answer tells apart."""
+        return self._held(domain, None).all(self.size)
 
     def carried_by(
         self, record: int, most: int = 5, share: float = 0.9, likely: Likely | None = None
     ) -> list[tuple[int, float]]:
-        """Which answers carry a share of a record's leverage, at most so many: a certificate of likelihood.
+        """Which answers, at most so many, carry a share of a record's leverage: a certificate of likelihood.
 
         Numbers of sums, those that add most first, each with the leverage by it and those before it alone.
-        `likely`: what the answers make likely, where it is known. As `leverage`.
+        `likely`: what the answers make likely, where it is known.
         """
         (place,) = records_of([record], self.size)
         likely = self._likely(self._coarse, None) if likely is None else likely
@@ -546,7 +526,7 @@ class AnsweredSystem:
         return likely
 
     def _likely(self, domain: Domain | None, insider: tuple[int, Number] | None) -> Likely:
-        """Worked out once for the same answers, domain and insider."""
+        """Found once for the same answers, domain and insider."""
         name = self.version, domain, insider
         if self._likely_now is None or self._likely_now[0] != name:
             # late: an eighth of a second that a question which is known need not pay
@@ -660,8 +640,8 @@ class AnsweredSystem:
     def holding(
         self, shares: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance
     ) -> Holding | None:
-        """Which records may be held where with more ranges known, so that everybody keeps a standard if that
-        is found; None where no table was found to choose them around.
+        """Which records may be held where with more ranges known, at best so that everybody keeps a standard;
+        None where no table was found.
         """
         self._check_plain()
         return self.ranges.holding(shares, spare, standard, allowance, self._around)
@@ -713,24 +693,23 @@ class AnsweredSystem:
         return self._top * down, self._top * up
 
     def at_most(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
-        """The query whose exact answer is `units` where a sum of signed values or a maximum is at most that.
+        """The query whose exact answer is `units` where a sum or a maximum is at most that, if there is one.
 
-        None where there is no such end (`cae_sql.inference.facts.spares`). `after`: others of the same
-        decision, whose spare records are taken.
+        `after`: others of the same decision, whose spare records are taken (`end_of`).
         """
         room = units - self.possible(query)[0]
         return end_of(query, 1, room, self._top, with_spares(self._whole, after))
 
     def at_least(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
-        """As `at_most`, of a sum or a minimum that is at least `units`."""
+        """As `at_most`, of a sum or a minimum that is at least so much."""
         room = self.possible(query)[1] - units
         return end_of(query, -1, room, self._top, with_spares(self._whole, after))
 
     def within(
         self, query: Query, low: int, high: int, after: Sequence[Query] = ()
     ) -> tuple[Query, int] | None:
-        """A sum between two ends: the query whose exact answer is `high`, and the least that this leaves,
-        `low` or less, as spare records make up for whole domains. As `at_most`.
+        """As `at_most`, of a sum between two ends: the query whose exact answer is `high`, and the least that
+        this leaves, `low` or less.
         """
         if query.kind != "sum":
             return None

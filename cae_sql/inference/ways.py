@@ -42,15 +42,11 @@ class Ways:
 
     @property
     def keep_the_promise(self) -> bool:
-        """Whether what is answered is as safe as with all of them."""
+        """Whether what is answered is safe."""
         return all(getattr(self, name) for name in names() if name.endswith(PROMISED))
 
     def without(self, *names: str) -> Ways:
-        """All of these but some.
-
-        Raises:
-            TypeError: there is no such way.
-        """
+        """All of these but some; a TypeError where there is no such way."""
         return replace(self, **dict.fromkeys(names, False))
 
 

@@ -1,7 +1,7 @@
 """The partition of records into atoms: records that no answer tells apart.
 
-Records with the same coefficients and the same MAX and MIN memberships are interchangeable, so everything
-that can be inferred depends on the atoms' totals (`mathematics.md`, 2: reductions that are exact).
+They are interchangeable, so everything that can be inferred depends on the atoms' totals (`mathematics.md`,
+2: reductions that are exact).
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ class Atoms:
         self.labels: Ints = np.zeros(size, dtype=np.int64)
         """(n,) atom of each record."""
         self.real = size if real is None else real
-        """Records that are somebody's: those from here on are spare."""
         self._stands_for: Ints | None = None
         """(n,) for how many records each counts; None: for one."""
         if len(lumps):
@@ -41,7 +40,7 @@ class Atoms:
         self.sizes: Ints = np.array([size])
         """(p,) records in each atom."""
         self.multiples: Ints = np.array([1])
-        """(p,) for how many records each thing in an atom stands where lumps are apart, else 1."""
+        """(p,) records that each thing in an atom stands for where lumps are apart, else 1."""
         self.parents: Ints = np.array([0])
         """(p,) atom of the partition before the last refinement that each atom came from."""
         self._by_atom: tuple[Ints, Ints] | None = None
@@ -87,10 +86,8 @@ class Atoms:
     @property
     def protected(self) -> NDArray[np.bool_]:
         """(p,) atoms of which a record is somebody's."""
-        found = np.ones(self.count, dtype=np.bool_)
-        if self.real < len(self.labels):
-            found[self.labels[self.real :]] = False
-            found[self.labels[: self.real]] = True
+        found = np.zeros(self.count, dtype=np.bool_)
+        found[self.labels[: self.real]] = True
         return found
 
     def refine(self, answer: Query) -> None:

@@ -30,12 +30,9 @@ class Directions(NamedTuple):
     """(k,) basic atom of each row."""
     free: NDArray[np.bool_]
     """(p,) which atoms may be moved: neither basic nor in a stuck row."""
-    starts: Ints
-    """(p + 1,)"""
-    rows: Ints
-    """(z,)"""
-    entries: Ints
-    """(z,)"""
+    starts: Ints  # (p + 1,)
+    rows: Ints  # (z,)
+    entries: Ints  # (z,)
 
 
 @dataclass(eq=False)
@@ -125,7 +122,7 @@ def eliminate(
             if entries[chosen, j] != 0:
                 support[filled] = j
                 filled += 1
-            if j < columns and (entries[chosen, j] == 1 or entries[chosen, j] == -1):
+            if j < columns and abs(entries[chosen, j]) == 1:
                 score = (column_count[j] - 0.99) / (room[j] + 0.01)
                 if pivot < 0 or score < best:
                     best, pivot = score, j

@@ -33,8 +33,7 @@ class Extreme:
     value: int
     """In units."""
     lumps: Ints = field(default_factory=lambda: NO_LUMPS)
-    """Atoms of lumps in the query set, where they are apart: a record of their cell can attain the value in
-    their place (`cae_sql.inference.facts.lumps`), so none of these is asked to."""
+    """Atoms of lumps in the query set, where they are apart: a record of their cell attains it for them."""
 
     def over(self, parents: Ints) -> Extreme:
         """The same over a finer partition: `parents` says of each of its atoms where it was."""
@@ -49,7 +48,7 @@ class Observed:
     weights: Ints | None
     """Of each atom's records in the sum; None: all 1."""
     noise: float
-    """Its variance; of a sum without weights that in terms of the variance of one record's value."""
+    """Its variance; of a sum without weights in terms of the variance of one record's value."""
     squares: bool = False
     """Whether it is the spread."""
 
@@ -77,8 +76,8 @@ class Knowledge:
     implied: tuple[Extreme, ...] = ()
     """Answered extremes that those attain for them: they matter to the reading without ties alone."""
     outer: tuple[Ints, Ints] | None = None
-    """(p,) each: the boxes that answers leave, where `low` and `high` keep records in intervals for ranges of
-    statistics (`cae_sql.inference.facts.ranges`): up to two at a time may leave those. None: the same."""
+    """(p,) each: the boxes that answers leave, where `low` and `high` are narrower for ranges of statistics
+    (`cae_sql.inference.facts.ranges`): up to two records may leave those. None: the same."""
     observed: tuple[Observed, ...] = ()
     """What ranges of statistics say, for what is likely alone."""
     tableau: Tableau = NO_TABLEAU
@@ -111,16 +110,15 @@ class Knowledge:
         cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None,
         lumps: Ints = NO_LUMPS,
     ) -> tuple[Knowledge, Ints]:  # fmt: skip
-        """All answers at once, with sums in the smallest whole numbers that hold them, and the right-hand
-        sides of those kept, the independent ones.
+        """All answers, whose right-hand sides are whole, at once, and those of the independent sums.
 
         Args:
             size: Number of records that are somebody's; answers may be about spare ones too.
             top: Greatest value, in units.
-            answers: Right-hand sides whole.
+            answers: What is known.
             slack: How far a sum may differ from what others say it is.
             atoms: The partition that the answers make, where it is known already.
-            lumps: For how many records each of those stands that come behind the records: counted as those.
+            lumps: Behind the records, each counted as those it stands for.
 
         Raises:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
@@ -139,7 +137,7 @@ class Knowledge:
         matrix = coefficients_of(atoms, sums)
         values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
         rows = independent_sums(matrix, values, slack)
-        return replace(known, matrix=matrix if len(rows) == len(matrix) else matrix[rows]), values[rows]
+        return replace(known, matrix=matrix[rows]), values[rows]
 
     def without_sums(self) -> Knowledge:
         """Atoms, boxes and extremes alone."""
@@ -152,7 +150,7 @@ class Knowledge:
 
     @property
     def count(self) -> int:
-        """How many atoms there are."""
+        """Number of atoms."""
         return self.atoms.count
 
     @cached_property
@@ -173,14 +171,12 @@ class Knowledge:
     @property
     def narrowest(self) -> int:
         """Units that the narrowest box of somebody leaves: greatest minus least value."""
-        low, high = self.own
-        return int((high - low)[self.protected].min())
+        return int((self.own[1] - self.own[0])[self.protected].min())
 
     @property
     def widest(self) -> int:
         """Units that the widest box of somebody leaves."""
-        low, high = self.own
-        return int((high - low)[self.protected].max())
+        return int((self.own[1] - self.own[0])[self.protected].max())
 
     @property
     def members(self) -> tuple[Ints, Ints]:
@@ -211,8 +207,7 @@ class Knowledge:
     def totals(self, values: NDArray[np.int64]) -> Ints:
         """(w, p) the atoms' totals in worlds (w, n); whole numbers all the way."""
         order, firsts = self.members
-        totals: Ints = np.add.reduceat(values[:, order], firsts[:-1], axis=1)
-        return totals
+        return np.add.reduceat(values[:, order], firsts[:-1], axis=1)
 
     def room(self, totals: Ints) -> NDArray[np.float64]:
         """(p,) how far the atoms can move in these worlds (w, p) on average, to the nearer side."""
@@ -241,10 +236,7 @@ class Knowledge:
         )
 
     def with_sums(self, queries: Sequence[Query], totals: Ints) -> tuple[Knowledge, Ints]:
-        """With more sums, over a partition refined by them, and which are independent.
-
-        `totals` (p,) are those of any table.
-        """
+        """With more sums, over a partition refined by them, and which are independent; any table's totals."""
         before = len(self.matrix)
         matrix = np.vstack([self.matrix, coefficients_of(self.atoms, queries)])
         rows = independent_sums(matrix, matrix @ totals)
@@ -267,12 +259,8 @@ class Knowledge:
         times, top = self.atoms.multiples[atoms], query.kind == "max"
 
         def narrowed(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-            low, high = low.copy(), high.copy()
-            if top:
-                high[atoms] = np.minimum(high[atoms], value * times)
-            else:
-                low[atoms] = np.maximum(low[atoms], value * times)
-            return low, high
+            least, most = (0, value * times) if top else (value * times, high[atoms])
+            return _boxed(low, high, atoms, least, most)
 
         low, high = narrowed(self.low, self.high)
         known = replace(self, low=low, high=high, outer=self.outer and narrowed(*self.outer))
@@ -282,16 +270,14 @@ class Knowledge:
         """With some records kept in intervals, over a partition already refined by them."""
         if not queries:
             return self
-        low, high = self.low.copy(), self.high.copy()
+        low, high = self.low, self.high
         for query in queries:
-            atoms, (least, most) = np.unique(self.atoms.labels[query.members]), query.region[0]
-            low[atoms], high[atoms] = np.maximum(low[atoms], least), np.minimum(high[atoms], most)
+            low, high = _boxed(low, high, np.unique(self.atoms.labels[query.members]), *query.region[0])
         return replace(self, low=low, high=high, outer=self.own)
 
     def _with_attained(self, extreme: Extreme) -> Knowledge:
-        """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them.
-
-        Boxes only narrow, and narrow both alike, so what is implied once stays so.
+        """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them, as
+        boxes narrow alike.
         """
         able = self.able(extreme)
         kept, implied = list[Extreme](), list(self.implied)
@@ -309,8 +295,7 @@ class Knowledge:
     def able(self, extreme: Extreme) -> Ints:
         """The atoms of an extreme whose box reaches its value."""
         edge = self.high if extreme.top else self.low
-        found: Ints = extreme.atoms[edge[extreme.atoms] == extreme.value]
-        return found
+        return extreme.atoms[edge[extreme.atoms] == extreme.value]
 
     def rebased(self, totals: Ints) -> Knowledge:
         """With a tableau, its pivots chosen for the room that these worlds (w, p) leave."""
@@ -318,8 +303,7 @@ class Knowledge:
         return replace(self, tableau=Tableau.without_pivots(self.matrix) if found is None else found[0])
 
     def forced_extreme(self, query: Query) -> int | None:
-        """The value of a MAX or MIN that the answers settle: one inside the set attains it, and no box goes
-        beyond it. Else None."""
+        """The value of a MAX or MIN where one in the set attains it and no box goes beyond it; else None."""
         if self.outer is not None:
             return self.loosened.forced_extreme(query)
         atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
@@ -336,6 +320,13 @@ class Knowledge:
         if pinned.any() and int(edge[whole][pinned].max()) == bound:
             return bound if top else -bound
         return None
+
+
+def _boxed(low: Ints, high: Ints, atoms: Ints, least: Ints | int, most: Ints | int) -> tuple[Ints, Ints]:
+    """Boxes, those of some atoms made no wider than this."""
+    low, high = low.copy(), high.copy()
+    low[atoms], high[atoms] = np.maximum(low[atoms], least), np.minimum(high[atoms], most)
+    return low, high
 
 
 def _within(parents: Ints, atoms: Ints) -> Ints:

@@ -27,7 +27,7 @@ from cae_sql.inference.facts.spares import own
 
 FEWEST = 4
 """Records of a cell that stand by themselves at least: one who is judged, an insider, and two more who may
-have the cell's least and greatest value in place of somebody who went into a lump."""
+have the cell's least and greatest value in place of a lump's records."""
 
 
 def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
@@ -67,10 +67,8 @@ def checked(lumps: ArrayLike | None) -> Ints:
 def have_equals(
     atoms: Atoms, size: int, lumps: Ints, answers: Sequence[Query], queries: Sequence[Query]
 ) -> bool:
-    """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it: those
-    may have its extremes in its place.
-
-    `atoms` is the partition that the answers make of so many records, lumps and spare records.
+    """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it, which
+    may have its extremes in its place. `atoms` is the answers' partition.
     """
     whole, extreme = size + len(lumps), np.zeros(len(lumps), dtype=np.bool_)
     if queries:

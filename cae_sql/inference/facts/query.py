@@ -69,7 +69,7 @@ class Grid:
         return grid
 
     def to_units(self, value: Fraction) -> Fraction:
-        """A column value in units."""
+        """The inverse of `to_value`."""
         return (value - self.minimum) / self.unit
 
     def to_value(self, units: Fraction | int) -> Fraction:
@@ -118,10 +118,8 @@ class Query:
         picked = values[..., self.members].astype(np.int64)
         found: NDArray[np.int64]
         if self.kind == "count":
-            found = sum(
-                ((low <= picked) & (picked <= high) for low, high in self.region),
-                np.zeros(picked.shape, dtype=np.int64),
-            ).sum(axis=-1)
+            inside = [((low <= picked) & (picked <= high)).sum(axis=-1) for low, high in self.region]
+            found = sum(inside, np.zeros(picked.shape[:-1], dtype=np.int64))
         elif self.kind == "quantile":
             lower, upper = (np.sort(picked, axis=-1)[..., rank] for rank in self.ranks)
             found = lower + self.part.numerator * (upper - lower) // self.part.denominator
@@ -158,12 +156,9 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         InvalidInput: no member, or no coefficient other than 0.
         InconsistentAnswers: no table on the grid has this sum.
     """
-    whole_weight: Fraction
     if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
-        if not len(members):
-            raise InvalidInput("a sum needs at least one member")
         common = Fraction(1) if coefficients is None else coefficients[0]
-        row, factor, whole_weight = None, 1 / common, common * len(members)
+        row, factor, all_in_all = None, 1 / common, common * len(members)
     else:
         kept = [place for place, weight in enumerate(coefficients) if weight != 0]
         if not kept:
@@ -174,30 +169,30 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         whole = [int(weight * factor) for weight in given]
         if max(map(abs, whole)) > 2**31:
             raise InvalidInput("coefficients must not differ by a factor of more than 2**31")
-        members, row, whole_weight = members[kept], np.array(whole, dtype=np.int64), Fraction(sum(given))
-    value = (total - whole_weight * grid.minimum) / grid.unit * factor
+        members, row, all_in_all = members[kept], np.array(whole, dtype=np.int64), sum(given, Fraction(0))
+    value = (total - all_in_all * grid.minimum) / grid.unit * factor
     if grid.whole:
-        near = Fraction(round(value))
-        if abs(near - value) > SNAP * max(factor, Fraction(1)):
-            raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has the sum {total}")
-        value = near
+        value = _near(value, SNAP * max(factor, Fraction(1)), f"the sum {total}", grid)
     return Answer(kind="sum", members=members, coefficients=row, value=value, factor=factor)
+
+
+def _near(value: Fraction, snap: Fraction, noun: str, grid: Grid) -> Fraction:
+    """The whole number that near to a value in units."""
+    found = Fraction(round(value))
+    if abs(found - value) > snap:
+        raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has {noun}")
+    return found
 
 
 def extreme_answer(kind: Kind, members: Ints, extreme: Fraction, grid: Grid) -> Answer:
     """A maximum or minimum over the members.
 
     Raises:
-        InvalidInput: no member.
         InconsistentAnswers: the extreme is outside the domain, or not on the grid.
     """
-    if not len(members):
-        raise InvalidInput(f"a {kind} needs at least one member")
     value = grid.to_units(extreme)
     if not 0 <= value <= grid.top:
         raise InconsistentAnswers(f"a {kind} of {float(extreme):g} lies outside the domain")
-    if grid.whole and value.denominator != 1:
-        if abs(Fraction(round(value)) - value) > SNAP:
-            raise InconsistentAnswers(f"a {kind} of {float(extreme):g} is not on the grid")
-        value = Fraction(round(value))
+    if grid.whole:
+        value = _near(value, SNAP, f"the {kind} {float(extreme):g}", grid)
     return Answer(kind=kind, members=members, value=value)

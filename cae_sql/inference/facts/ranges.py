@@ -25,10 +25,8 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.query import Ints, Query, Region
 
-CELLS = 32
-"""Into so many intervals the domain is cut ..."""
-REACH = 0.25
-"""... and so far beyond his own, as a part of the domain, everybody may be of whom a bound is known."""
+CELLS, REACH = 32, 0.25
+"""Members of bounds stay within so much of the domain around the one of so many intervals they are in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +55,8 @@ class Bound:
 
     query: Query
     least: int | None
-    """None: nothing is said of that end."""
     most: int | None
+    """None: nothing is said of that end."""
     width: int
     """Of the cells that such a statistic is told by: how far inside a table should be led."""
 
@@ -80,18 +78,15 @@ def shares_of(query: Query, least: int | None, most: int | None, top: int) -> li
     Of an end that is None nothing is said; `top` is the greatest value of a record, in units.
     """
     members, found = query.members, list[tuple[Region, int]]()
-    if query.kind == "count":
-        if least is not None:
-            found.append((query.region, least))
-        if most is not None:
-            found.append((complement(query.region, top), len(members) - most))
-    else:
-        # Query.of rounds downwards what lies between two values: the first is enough for the lower end, the
-        # second for the upper one
-        if least is not None:
-            found.append((((least, top),), len(members) - query.ranks[0]))
-        if most is not None:
-            found.append((((0, most),), query.ranks[1] + 1))
+    # of a quantile `Query.of` rounds downwards what lies between two values: the first is enough for the
+    # lower end, the second for the upper one
+    counted = query.kind == "count"
+    if least is not None:
+        lower = (query.region, least) if counted else (((least, top),), len(members) - query.ranks[0])
+        found.append(lower)
+    if most is not None:
+        upper = complement(query.region, top), len(members) - most
+        found.append(upper if counted else (((0, most),), query.ranks[1] + 1))
     return [Share(members, region, count) for region, count in found if count > 0]
 
 

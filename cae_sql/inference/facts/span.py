@@ -2,13 +2,12 @@
 
 The answered sums are kept in reduced form modulo a prime: each has a *pivot* record that no other reduced sum
 is over. Of the reduced sums themselves only random multiples are kept, and how they come from the sums as
-asked. So a sum is compared with what its pivots say of it in as many steps as it has records; only an
-independent one costs the square of the rank. A record that the sums settle is a pivot whose reduced sum is
-over that record alone.
+asked. So to look at a sum takes as many steps as it has records; only an independent one costs the square of
+the rank. A record that the sums settle is a pivot whose reduced sum is over that record alone.
 
-That an independent sum is taken for one that is settled has a chance below 2⁻²⁵ each time: the prime and the
-multiples are drawn anew by each process, so nobody can make a sum for it. The other way round it cannot
-happen. What adds up to a record is checked in fractions.
+An independent sum is taken for a settled one with a chance below 2⁻²⁵: prime and multiples are drawn anew by
+each process, so nobody can make a sum for it. The other way round it cannot happen. What adds up to a record
+is checked in fractions.
 
 Source: linear algebra modulo a prime; random multiples as in Freivalds, "Probabilistic machines can use less
 running time", 1977.
@@ -35,9 +34,7 @@ SAMPLED, CHUNK = 64, 4_096
 
 
 class Span:
-    """All sums that some sums over n records settle; it grows by `take` alone. Arrays are never changed in
-    place once they are here.
-    """
+    """All sums that some sums over n records settle; it grows by `take`, which makes new arrays."""
 
     def __init__(self, size: int) -> None:
         """No sum yet, over so many records."""
@@ -91,8 +88,7 @@ class Span:
     def combination(self, record: int) -> list[tuple[int, Fraction]]:
         """Which of the sums taken, from 0, add up to a record, and with which weights, none 0.
 
-        There is one such combination only, so the last of its sums is the one since which it is so. Empty
-        where there is none, or weights are no fractions of small numbers; checked in fractions.
+        There is no other such combination. Empty where there is none, or of no small fractions.
         """
         place = np.flatnonzero(self._pivots == record)
         if len(place) != 1:
@@ -106,7 +102,7 @@ class Span:
         return [] if total.any() else found
 
     def _left(self, query: Query) -> tuple[Ints, Ints]:
-        """A sum's coefficients at the pivots, and what is left of its multiples when these are taken away."""
+        """A sum's coefficients at the pivots, and the multiples of what is left without these."""
         weights, names = self._coefficients([query], self._pivots)[0], self._names[query.members]
         if query.coefficients is not None:
             names = names * (query.coefficients % self._prime)[:, None] % self._prime
@@ -115,7 +111,7 @@ class Span:
         return weights, left % self._prime
 
     def _pivot(self, query: Query, mix: Ints) -> tuple[int, int, Ints]:
-        """A record where what is left of an independent sum is not 0, what it is there, and its column."""
+        """A record where what is left of an independent sum is not 0, what it is, and the record's column."""
         prime, size = self._prime, len(self._names)
         some = query.members[:: max(1, len(query.members) // SAMPLED)]
         # where few of its own records do not show it, others do
@@ -153,7 +149,7 @@ def added_up(terms: Sequence[tuple[Query, Fraction]], size: int) -> tuple[NDArra
 
 
 def _times(one: Ints, other: Ints, prime: int) -> Ints:
-    """A matrix product of residues below 2³¹, by halves of sixteen bits: sums of 2¹⁶ products fit 64 bits."""
+    """A product of residues below 2³¹, by halves of sixteen bits: sums of 2¹⁶ products fit 64 bits."""
     found: Ints = ((one >> 16) @ other % prime * 2**16 + (one & 0xFFFF) @ other) % prime
     return found
 
