@@ -41,8 +41,6 @@ class Atoms:
         """(p,) records in each atom."""
         self.multiples: Ints = np.array([1])
         """(p,) records that each thing in an atom stands for where lumps are apart, else 1."""
-        self.parents: Ints = np.array([0])
-        """(p,) atom of the partition before the last refinement that each atom came from."""
         self._by_atom: tuple[Ints, Ints] | None = None
 
     @classmethod
@@ -54,7 +52,6 @@ class Atoms:
         sizes, places, counts = np.unique(lumps, return_inverse=True, return_counts=True)
         found.labels[size : size + len(lumps)] = 1 + places
         found.sizes, found.multiples = np.append(size + spares, counts), np.append(1, sizes)
-        found.parents = np.arange(found.count)
         return found
 
     @property
@@ -78,7 +75,7 @@ class Atoms:
         twin, last = copy(self), self.count
         twin.labels = np.append(self.labels, np.full(spares, last))
         twin.sizes, twin.multiples = np.append(self.sizes, spares), np.append(self.multiples, 1)
-        twin.parents, twin._by_atom = np.append(self.parents, last), None
+        twin._by_atom = None
         if self._stands_for is not None:
             twin._stands_for = np.append(self._stands_for, np.ones(spares, dtype=np.int64))
         return twin
@@ -90,8 +87,12 @@ class Atoms:
         found[self.labels[: self.real]] = True
         return found
 
-    def refine(self, answer: Query) -> None:
-        """Split the atoms whose records the answer tells apart. Existing labels keep their meaning."""
+    def refine(self, answer: Query) -> Ints:
+        """Split the atoms whose records the answer tells apart; labels keep their meaning.
+
+        Returns:
+            (p,) the atom before that each atom came from.
+        """
         labels, count = self.labels[answer.members], self.count
         stands_for = None if self._stands_for is None else self._stands_for[answer.members]
         # a piece is what of an atom has one coefficient
@@ -115,8 +116,8 @@ class Atoms:
         np.subtract.at(self.sizes, origin, counts[cut])
         self.sizes = np.append(self.sizes, counts[cut])
         self.multiples = np.append(self.multiples, self.multiples[origin])
-        self.parents = np.append(np.arange(count), origin)
         self._by_atom = None
+        return np.append(np.arange(count), origin)
 
     @property
     def by_atom(self) -> tuple[Ints, Ints]:

@@ -73,10 +73,8 @@ def tableau_of(
     matrix: NDArray[np.signedinteger], values: Ints, room: NDArray[np.float64]
 ) -> tuple[Tableau, Ints] | None:
     """Independent sums (k, p) reduced, and the right-hand sides of those with a pivot; rows that vanish are
-    left out. None where entries grow too large. `room` (p,) is how far each atom can move.
-
-    Raises:
-        InconsistentAnswers: a row that vanishes has a right-hand side that does not.
+    left out, InconsistentAnswers if their right-hand side does not. None where entries grow too large.
+    `room` (p,) is how far each atom can move.
     """
     rows = len(matrix)
     entries = np.empty((rows, matrix.shape[1] + 1), dtype=np.int64)

@@ -18,7 +18,7 @@ from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.basis import NO_TABLEAU, Tableau, tableau_of
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints, Query
-from cae_sql.inference.facts.rank import coefficients_of, independent_sums, join, roots
+from cae_sql.inference.facts.rank import coefficients_of, components, independent_sums
 from cae_sql.inference.facts.spares import with_spares
 
 
@@ -186,13 +186,8 @@ class Knowledge:
     @cached_property
     def components(self) -> Ints:
         """(p,) which component each atom is in: atoms that share no sum and no extreme are independent."""
-        root = np.arange(self.count)
-        for row in self.matrix:
-            join(root, np.flatnonzero(row))
-        for extreme in self.extremes:
-            join(root, extreme.atoms)
-        labels: Ints = np.unique(roots(root), return_inverse=True)[1]
-        return labels
+        extremes = [extreme.atoms for extreme in self.extremes]
+        return components(self.count, [*map(np.flatnonzero, self.matrix), *extremes])
 
     @cached_property
     def able_atoms(self) -> dict[Extreme, Ints]:
@@ -220,8 +215,7 @@ class Knowledge:
         atoms = self.atoms.copy()
         parents = np.arange(self.count)
         for query in queries:
-            atoms.refine(query)
-            parents = parents[atoms.parents]
+            parents = parents[atoms.refine(query)]
         if atoms.count == self.count:
             return self
         return Knowledge(

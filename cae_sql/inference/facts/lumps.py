@@ -31,11 +31,7 @@ have the cell's least and greatest value in place of a lump's records."""
 
 
 def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
-    """How many records of a cell stand by themselves, `kept` or up to twice as many, and (m,) the lumps.
-
-    Raises:
-        InvalidInput: fewer than none, or fewer kept than `FEWEST`.
-    """
+    """How many records of a cell stand by themselves, `kept` or up to twice as many, and (m,) the lumps."""
     if count < 0 or kept < FEWEST:
         raise InvalidInput(f"a cell needs a count of at least 0 and {FEWEST} or more kept records")
     if count < 2 * kept:
@@ -47,20 +43,13 @@ def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
 
 
 def checked(lumps: ArrayLike | None) -> Ints:
-    """(m,) how many records each lump stands for.
-
-    Raises:
-        InvalidInput: something else than powers of two.
-    """
+    """(m,) how many records each lump stands for; InvalidInput where these are no powers of two."""
     given = np.asarray(NO_LUMPS if lumps is None else lumps)
-    if given.shape == (0,):
-        return NO_LUMPS
-    if given.ndim != 1 or given.dtype.kind not in "iu":
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
         raise InvalidInput("lumps must be a list of whole numbers: how many records each stands for")
-    wrong = np.flatnonzero((given < 1) | (given & (given - (given > 0)) != 0))
-    if len(wrong):
-        place = int(wrong[0])
-        raise InvalidInput(f"lump {place} stands for {given[place]} records: a power of two is needed", place)
+    for place, each in enumerate(given.tolist()):
+        if each < 1 or each & (each - 1):
+            raise InvalidInput(f"lump {place} stands for {each} records: a power of two is needed", place)
     return given.astype(np.int64)
 
 

@@ -37,9 +37,7 @@ class Grid:
     """How column values and units translate."""
 
     minimum: Fraction
-    """Least value of the domain."""
     unit: Fraction
-    """Width of a unit."""
     top: Fraction
     """Greatest value of the domain, in units; whole on a grid."""
     whole: bool
@@ -49,8 +47,7 @@ class Grid:
     def of(cls, minimum: Number, maximum: Number, resolution: Number | None, records: int) -> Grid:
         """The values minimum + k · resolution that so many records may have; None: any between.
 
-        Raises:
-            InvalidInput: an empty or infinite domain, a resolution <= 0, or sums of all that do not fit.
+        InvalidInput of an empty or infinite domain, a resolution <= 0, or sums of all that do not fit.
         """
         low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
         if high < low:
@@ -150,11 +147,8 @@ class Answer(Query):
 def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fraction, grid: Grid) -> Answer:
     """The sum Σ coefficient · value = total, in units of the column, as a row of coprime integers.
 
-    Members (m,) ascend, each once; coefficients are in their order, None where all are 1.
-
-    Raises:
-        InvalidInput: no member, or no coefficient other than 0.
-        InconsistentAnswers: no table on the grid has this sum.
+    Members (m,) ascend, each once; coefficients are in their order, None where all are 1. InvalidInput where
+    none is other than 0, InconsistentAnswers where no table on the grid has this sum.
     """
     if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
         common = Fraction(1) if coefficients is None else coefficients[0]
@@ -185,11 +179,7 @@ def _near(value: Fraction, snap: Fraction, noun: str, grid: Grid) -> Fraction:
 
 
 def extreme_answer(kind: Kind, members: Ints, extreme: Fraction, grid: Grid) -> Answer:
-    """A maximum or minimum over the members.
-
-    Raises:
-        InconsistentAnswers: the extreme is outside the domain, or not on the grid.
-    """
+    """A maximum or minimum over the members; InconsistentAnswers if outside the domain or off the grid."""
     value = grid.to_units(extreme)
     if not 0 <= value <= grid.top:
         raise InconsistentAnswers(f"a {kind} of {float(extreme):g} lies outside the domain")

@@ -6,7 +6,7 @@ fractions confirm it, so chance decides nothing: at worst a sum that follows is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -33,10 +33,7 @@ def coefficients_of(atoms: Atoms, sums: Sequence[Query]) -> NDArray[np.signedint
 def independent_sums(matrix: NDArray[np.signedinteger], values: Ints, slack: int = 0) -> Ints:
     """Rows of sums (k, p) over the atoms that are independent; the others follow from them.
 
-    Right-hand sides (k,) may be so far from what others say they are as `slack` says.
-
-    Raises:
-        InconsistentAnswers: a sum that follows from others has another right-hand side than they say.
+    InconsistentAnswers where a right-hand side (k,) is further than `slack` from what others say it is.
     """
     prime, count = drawn_prime(), matrix.shape[1]
     by_column = scipy.sparse.csc_array(matrix.astype(np.int64, copy=False))
@@ -115,25 +112,11 @@ def _eliminate(
             break
 
 
-@compiled(exact=True)
-def join(root: Ints, atoms: Ints) -> None:
-    """Let some atoms be of one component; `root` (p,) leads each to the least of its component so far."""
-    for place in range(1, len(atoms)):
-        one, two = atoms[0], atoms[place]
-        while root[one] != one:
-            root[one] = root[root[one]]
-            one = root[one]
-        while root[two] != two:
-            root[two] = root[root[two]]
-            two = root[two]
-        root[max(one, two)] = min(one, two)
-
-
-@compiled(exact=True)
-def roots(root: Ints) -> Ints:
-    """(p,) the least atom of each one's component."""
-    found = np.empty_like(root)
-    for atom in range(len(root)):
-        # what leads here comes later
-        found[atom] = atom if root[atom] == atom else found[root[atom]]
-    return found
+def components(count: int, groups: Iterable[Ints]) -> Ints:
+    """(count,) the component of each of so many things, where those in a group are of one; by their first."""
+    sets = list(groups)
+    rows, columns = np.repeat(np.arange(len(sets)), list(map(len, sets))), np.concatenate([[], *sets])
+    shape = count + len(sets), count + len(sets)
+    graph = scipy.sparse.csr_array((np.ones(len(rows)), (count + rows, columns.astype(np.int64))), shape)
+    found: Ints = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:count]
+    return found.astype(np.int64)

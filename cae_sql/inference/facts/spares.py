@@ -20,8 +20,7 @@ import numpy as np
 from cae_sql.inference.facts.query import Query
 
 MOST = 1_000
-"""Spare records of one answer. An end is told where little is left between it and what is possible, so few
-are needed; where more would be, there is no such end."""
+"""Spare records of one answer: an end is told where little is left between it and what is possible."""
 ATTAINING = 4
 """Spare records that may attain an extreme in place of those who are asked about: more than are ever held."""
 
@@ -47,15 +46,9 @@ def end_of(
     """The query that has the exact answer b where a sum or an extreme is at most b (1), or at least b (-1).
 
     None where there is no such end: of a minimum that is at most b, a maximum that is at least b, a sum with
-    coefficients other than 1 and −1, or one that spare records do not make up for.
-
-    Args:
-        query: As asked.
-        side: Which end.
-        room: Units between it and what the sum may be furthest on its other side.
-        top: Greatest value of a record, in units.
-        first: The first spare record that no answer uses.
-        most: Spare records there may be.
+    coefficients other than 1 and −1, or one that `most` spare records do not make up for. `room` are the
+    units between b and what the sum may be furthest on its other side, `top` the greatest value of a record,
+    `first` the first spare record that no answer uses.
     """
     if query.kind != "sum":
         if query.kind != ("max" if side == 1 else "min"):

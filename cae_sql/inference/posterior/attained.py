@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.rank import join, roots
+from cae_sql.inference.facts.rank import components
 from cae_sql.inference.posterior.components import attained
 from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.tilt import Moments, log_geometric
@@ -221,10 +221,7 @@ def _at_the_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Floats
 
 def _together(extremes: list[Extreme], columns: int) -> list[list[Extreme]]:
     """Extremes that share records who can attain them."""
-    root = np.arange(columns)
-    for _, some in extremes:
-        join(root, some)
-    labels, found = roots(root), dict[int, list[Extreme]]()
+    labels, found = components(columns, [some for _, some in extremes]), dict[int, list[Extreme]]()
     for each in extremes:
         found.setdefault(int(labels[each[1][0]]), []).append(each)
     return list(found.values())

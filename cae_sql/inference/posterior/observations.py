@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.rank import independent_sums, join, roots
+from cae_sql.inference.facts.rank import components, independent_sums
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.posterior.weights import Ints
 
@@ -57,11 +57,7 @@ class Observations:
     @cached_property
     def components(self) -> Ints:
         """(q,) which component each column is in: columns that share no sum are independent."""
-        root = np.arange(len(self.sizes))
-        for row in range(self.rows.shape[0]):
-            join(root, self.rows.indices[self.rows.indptr[row] : self.rows.indptr[row + 1]].astype(np.int64))
-        found: Ints = np.unique(roots(root), return_inverse=True)[1].astype(np.int64)
-        return found
+        return components(len(self.sizes), np.split(self.rows.indices, self.rows.indptr[1:-1]))
 
     @cached_property
     def name(self) -> bytes:

@@ -32,7 +32,7 @@ import scipy
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
-from cae_sql.inference.facts.rank import eliminated, join, roots
+from cae_sql.inference.facts.rank import components, eliminated
 from cae_sql.inference.facts.span import drawn_prime
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.observations import Observations
@@ -172,10 +172,7 @@ class Search:
                 torsion.append(self._is_torsion(prime, matrix, columns))
         found = np.zeros(self._matrix.shape[1], dtype=np.bool_)
         if any(torsion):
-            root = np.arange(len(found))
-            for columns in few:
-                join(root, columns)
-            label = roots(root)
+            label = components(len(found), few)
             leading = [label[columns[0]] for columns, each in zip(few, torsion, strict=True) if each]
             for columns in few:
                 found[columns] = label[columns[0]] in leading
