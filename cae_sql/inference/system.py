@@ -145,11 +145,7 @@ class AnsweredSystem:
         """
         records, order = members_of(members, self.first_spare)
         weights = None if coefficients is None else _in_order(coefficients, order)
-        # the least value counts once for each record in a lump
-        more = self.lumps[records[records >= self.size] - self.size] - 1
-        own = [Fraction(1)] * len(more) if weights is None else weights[len(records) - len(more) :]
-        beyond = sum((a * b for a, b in zip(own, more.tolist(), strict=True)), Fraction(0))
-        return self._add(sum_answer(records, weights, exact(value) - beyond * self.grid.minimum, self.grid))
+        return self._add(sum_answer(records, self.people[records], weights, exact(value), self.grid))
 
     def add_mean(self, members: ArrayLike, value: Number) -> int:
         """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""
@@ -193,33 +189,27 @@ class AnsweredSystem:
         zero = self.column_value(query, 0)
         least = ceil((exact(low, "low") - zero) / self.grid.unit)
         most = floor((exact(high, "high") - zero) / self.grid.unit)
-        below = end_of(query, 1, most - least, self._top, self._whole, inf)
-        if below is None:
-            raise InconsistentAnswers(f"no table on the grid has a sum between {low} and {high}")
-        number = self._add(below.answered(most))
-        above = end_of(query, -1, most - least, self._top, self._whole, inf)
-        assert above is not None  # as the other end
-        try:
-            self._add(above.answered(least))
-        except InconsistentAnswers:
-            self._take_back()
-            raise
+        number = len(self.answers)
+        for side, end in ((1, most), (-1, least)):
+            told = end_of(query, side, most - least, self._top, self._whole, inf)
+            if told is None:
+                raise InconsistentAnswers(f"no table on the grid has a sum between {low} and {high}")
+            self._add(told.answered(end), number)
         return number
 
-    def _add(self, answer: Answer) -> int:
+    def _add(self, answer: Answer, number: int | None = None) -> int:
+        """Keep an answer; if it cannot be true, forget those from a number on."""
         self._check_asked([answer])
+        number = len(self.answers) if number is None else number
         self.answers.append(answer)
         self._solved = None
         try:
             self._check(answer)
         except InconsistentAnswers:
-            self._take_back()
+            del self.answers[number:]
+            self._solved = self._atoms = None
             raise
-        return len(self.answers) - 1
-
-    def _take_back(self) -> None:
-        self.answers.pop()
-        self._solved = self._atoms = None
+        return number
 
     def _check(self, answer: Answer) -> None:
         """Of large systems one sum against the domain, of small ones everything."""
@@ -278,8 +268,8 @@ class AnsweredSystem:
             InconsistentAnswers: no table agrees with all answers.
         """
         labels = self.solved.known.atoms.labels[self._chosen(records)]
-        least, most = intervals(self.solved, self._wanted(labels), progress)
-        return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
+        ends = intervals(self.solved, self._wanted(labels), progress)
+        return Bounds(*(self._as_floats(each)[labels] for each in ends))
 
     def _wanted(self, labels: Ints) -> NDArray[np.bool_]:
         wanted = np.zeros(self.solved.known.count, dtype=np.bool_)
@@ -288,12 +278,10 @@ class AnsweredSystem:
 
     def bounds_by_single_sums(self) -> Bounds:
         """As `bounds` of all records, but no narrower than one sum at a time proves: in milliseconds."""
-        system = self.solved
-        known, rows = system.known, np.arange(len(system.known.matrix))
-        ends = from_single_sums(known, np.arange(known.count), rows, system.sums)
-        least, most = (each.tolist() for each in of_records(known, *ends))
+        known, sums = self.solved.known, self.solved.sums
+        ends = from_single_sums(known, np.arange(known.count), np.arange(len(sums)), sums)
         labels = known.atoms.labels[: self.size]
-        return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
+        return Bounds(*(self._as_floats(each.tolist())[labels] for each in of_records(known, *ends)))
 
     def like(self, record: int) -> Ints:
         """The records that no answer tells from this one, itself among them."""
@@ -375,9 +363,8 @@ class AnsweredSystem:
 
     def certified_at_once(self) -> Bounds:
         """As `certified`, by the roomy table alone: soon done, of some records shorter, or empty."""
-        roomy_table = self.roomy_table
-        roomy_table = renewed(roomy_table, roomy_table.boxes.widest, 0) or roomy_table
-        low, high = certified_runs(roomy_table, self._kept_for_ranges, bounds_in(self.ranges.shares))
+        table = renewed(self.roomy_table, self.roomy_table.boxes.widest, 0) or self.roomy_table
+        low, high = certified_runs(table, self._kept_for_ranges, bounds_in(self.ranges.shares))
         return self._between(low[: self.size], high[: self.size])
 
     def _between(self, low: Ints, high: Ints) -> Bounds:
@@ -528,24 +515,24 @@ class AnsweredSystem:
     def _likely(self, domain: Domain | None, insider: tuple[int, Number] | None) -> Likely:
         """Found once for the same answers, domain and insider."""
         name = self.version, domain, insider
-        if self._likely_now is None or self._likely_now[0] != name:
-            # late: an eighth of a second that a question which is known need not pay
-            from cae_sql.inference.posterior.likely import Likely
-            from cae_sql.inference.posterior.windows import Tilt, Windows
+        if self._likely_now is not None and self._likely_now[0] == name:
+            return self._likely_now[1]
+        # late: an eighth of a second that a question which is known need not pay
+        from cae_sql.inference.posterior.likely import Likely
+        from cae_sql.inference.posterior.windows import Tilt, Windows
 
-            windows = Windows.of(self.grid, domain)
-            found = self.solved
-            if insider is not None:
-                record, value = insider
-                members = records_of([record], self.size)
-                units = self.grid.to_units(exact(value, "the insider's value"))
-                if units.denominator != 1 or not 0 <= units <= self.grid.top:
-                    raise InvalidInput(f"the insider's value {value} is not on the grid")
-                answers = [*self.answers, Answer(kind="sum", members=members, value=units)]
-                found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
-            known = found.known.refined(self.observed).observing(self.observed)
-            self._likely_now = name, Likely(known, found.sums, Tilt(windows, self.prior), self._top)
-        return self._likely_now[1]
+        windows, found = Windows.of(self.grid, domain), self.solved
+        if insider is not None:
+            members = records_of([insider[0]], self.size)
+            units = self.grid.to_units(exact(insider[1], "the insider's value"))
+            if units.denominator != 1 or not 0 <= units <= self.grid.top:
+                raise InvalidInput(f"the insider's value {insider[1]} is not on the grid")
+            answers = [*self.answers, Answer(kind="sum", members=members, value=units)]
+            found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
+        known = found.known.refined(self.observed).observing(self.observed)
+        likely = Likely(known, found.sums, Tilt(windows, self.prior), self._top)
+        self._likely_now = name, likely
+        return likely
 
     # --- decisions
 

@@ -144,15 +144,17 @@ class Answer(Query):
     """Right-hand side in units, for the coefficients above; whole on a grid."""
 
 
-def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fraction, grid: Grid) -> Answer:
+def sum_answer(
+    members: Ints, people: Ints, coefficients: list[Fraction] | None, total: Fraction, grid: Grid
+) -> Answer:
     """The sum Σ coefficient · value = total, in units of the column, as a row of coprime integers.
 
-    Members (m,) ascend, each once; coefficients are in their order, None where all are 1. InvalidInput where
-    none is other than 0, InconsistentAnswers where no table on the grid has this sum.
+    Members (m,) ascend, each once, and are so many people (m,); coefficients are in their order, None where
+    all are 1. InvalidInput where all are 0, InconsistentAnswers where no table on the grid has this sum.
     """
     if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
         common = Fraction(1) if coefficients is None else coefficients[0]
-        row, factor, all_in_all = None, 1 / common, common * len(members)
+        row, factor, least = None, 1 / common, common * int(people.sum()) * grid.minimum
     else:
         kept = [place for place, weight in enumerate(coefficients) if weight != 0]
         if not kept:
@@ -163,8 +165,10 @@ def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fracti
         whole = [int(weight * factor) for weight in given]
         if max(map(abs, whole)) > 2**31:
             raise InvalidInput("coefficients must not differ by a factor of more than 2**31")
-        members, row, all_in_all = members[kept], np.array(whole, dtype=np.int64), sum(given, Fraction(0))
-    value = (total - all_in_all * grid.minimum) / grid.unit * factor
+        members, row = members[kept], np.array(whole, dtype=np.int64)
+        times = zip(given, people[kept].tolist(), strict=True)
+        least = sum((weight * each for weight, each in times), Fraction(0)) * grid.minimum
+    value = (total - least) / grid.unit * factor
     if grid.whole:
         value = _near(value, SNAP * max(factor, Fraction(1)), f"the sum {total}", grid)
     return Answer(kind="sum", members=members, coefficients=row, value=value, factor=factor)
