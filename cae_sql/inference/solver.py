@@ -75,7 +75,7 @@ class Program:
         self._size = columns.shape[0] + columns.shape[1]
         self._integer = integer is not None and bool(integer.any())
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        options: dict[str, object] = {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0}
+        options: dict[str, bool | float | str] = {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0}
         if integer is not None and self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             model.integrality_ = [kinds[int(whole)] for whole in integer]

@@ -701,7 +701,9 @@ class AnsweredSystem:
         if query.kind != "sum":
             return None
         found = end_of(query, 1, high - low, self._top, with_spares(self._whole, after))
-        return found and (found, high - self._top * (len(found.members) - len(query.members)))
+        if found is None:
+            return None
+        return found, high - self._top * (len(found.members) - len(query.members))
 
     def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
         """Take answers that are known to be true, unchecked, and what a question made of them, if known."""

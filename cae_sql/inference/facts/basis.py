@@ -99,44 +99,34 @@ def eliminate(
     first, stays so for rows without a pivot; the others' are put into `basic` (k,). False where entries grow
     beyond `LARGEST`.
     """
-    rows, width = entries.shape
-    columns = width - 1
-    row_count, column_count = np.zeros(rows, np.int64), np.zeros(columns, np.int64)
-    for i in range(rows):
-        for j in range(columns):
-            row_count[i] += entries[i, j] != 0
-            column_count[j] += entries[i, j] != 0
-    usable, support = np.ones(rows, np.bool_), np.empty(width, np.int64)
+    columns = entries.shape[1] - 1
+    row_count = np.count_nonzero(entries[:, :columns], axis=1)
+    column_count = np.count_nonzero(entries[:, :columns], axis=0)
+    usable = pending.copy()
     while True:
         chosen = -1
-        for i in range(rows):
+        for i in range(len(entries)):
             fewer = chosen < 0 or row_count[i] < row_count[chosen]
-            if pending[i] and usable[i] and row_count[i] > 0 and fewer:
+            if usable[i] and row_count[i] > 0 and fewer:
                 chosen = i
         if chosen < 0:
             return True
-        best, pivot, filled = 0.0, -1, 0
-        for j in range(width):
-            if entries[chosen, j] != 0:
-                support[filled] = j
-                filled += 1
+        best, pivot, support = 0.0, -1, np.flatnonzero(entries[chosen])
+        for j in support:
             if j < columns and abs(entries[chosen, j]) == 1:
                 score = (column_count[j] - 0.99) / (room[j] + 0.01)
                 if pivot < 0 or score < best:
                     best, pivot = score, j
+        usable[chosen] = False
         if pivot < 0:
-            usable[chosen] = False
             continue
-        sign = entries[chosen, pivot]
-        for place in range(filled):
-            entries[chosen, support[place]] *= sign
-        for i in range(rows):
+        entries[chosen] *= entries[chosen, pivot]
+        for i in range(len(entries)):
             weight = entries[i, pivot]
             if i == chosen or weight == 0:
                 continue
-            usable[i] = True
-            for place in range(filled):
-                j = support[place]
+            usable[i] = pending[i]
+            for j in support:
                 before = entries[i, j]
                 after = before - weight * entries[chosen, j]
                 entries[i, j] = after

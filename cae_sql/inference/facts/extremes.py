@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
 from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.rank import components
 from cae_sql.inference.solver import Program
 
 MOST_NODES = 10_000
@@ -139,7 +139,7 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
         for value in sorted({extreme.value for extreme in answered}):
             equal = [e for e in answered if e.value == value]
             sets = [known.able(e) for e in equal]
-            for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()]):
+            for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()], known.count):
                 for atoms, alone in _needed(group):
                     added.append(Extreme(top, atoms, value))
                     if not alone:
@@ -177,17 +177,15 @@ def _lumps_outside(known: Knowledge, equal: list[Extreme], group: list[Ints]) ->
     return found[[not all(np.isin(atom, e.lumps) for e in mine) for atom in found.tolist()]]
 
 
-def _overlapping(sets: list[Ints]) -> list[list[Ints]]:
-    """Sets joined where they share atoms; groups of two or more different ones."""
-    different = list({tuple(s.tolist()): s for s in sets}.values())
+def _overlapping(sets: list[Ints], count: int) -> list[list[Ints]]:
+    """Sets of some of so many atoms, joined where they share atoms; groups of two or more different ones."""
+    different = list({s.tobytes(): s for s in sets if len(s)}.values())
     if len(different) < 2:
         return []
-    atoms = np.unique(np.concatenate(different))
-    member = np.array([np.isin(atoms, s) for s in different])
-    shared = scipy.sparse.csr_matrix(member.astype(np.int64) @ member.T.astype(np.int64))
-    labels = scipy.sparse.csgraph.connected_components(shared, directed=False)[1]
-    groups = [[different[i] for i in np.flatnonzero(labels == k)] for k in range(labels.max() + 1)]
-    return [group for group in groups if len(group) > 1]
+    labels, groups = components(count, different), dict[int, list[Ints]]()
+    for each in different:
+        groups.setdefault(int(labels[each[0]]), []).append(each)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _needed(group: list[Ints]) -> list[tuple[Ints, bool]]:

@@ -289,7 +289,8 @@ class Knowledge:
     def able(self, extreme: Extreme) -> Ints:
         """The atoms of an extreme whose box reaches its value."""
         edge = self.high if extreme.top else self.low
-        return extreme.atoms[edge[extreme.atoms] == extreme.value]
+        found: Ints = extreme.atoms[edge[extreme.atoms] == extreme.value]
+        return found
 
     def rebased(self, totals: Ints) -> Knowledge:
         """With a tableau, its pivots chosen for the room that these worlds (w, p) leave."""

@@ -32,6 +32,14 @@ SNAP = Fraction(1, 10**6)
 """A sum this near to the grid, in units, is taken to be on it: means arrive as rounded quotients."""
 
 
+def within_region(values: NDArray[np.integer], region: Region) -> NDArray[np.bool_]:
+    """Which values are in a region."""
+    found = np.zeros(values.shape, dtype=np.bool_)
+    for low, high in region:
+        found |= (low <= values) & (values <= high)
+    return found
+
+
 @dataclass(frozen=True)
 class Grid:
     """How column values and units translate."""
@@ -115,8 +123,7 @@ class Query:
         picked = values[..., self.members].astype(np.int64)
         found: NDArray[np.int64]
         if self.kind == "count":
-            inside = [((low <= picked) & (picked <= high)).sum(axis=-1) for low, high in self.region]
-            found = sum(inside, np.zeros(picked.shape[:-1], dtype=np.int64))
+            found = within_region(picked, self.region).sum(axis=-1)
         elif self.kind == "quantile":
             lower, upper = (np.sort(picked, axis=-1)[..., rank] for rank in self.ranks)
             found = lower + self.part.numerator * (upper - lower) // self.part.denominator

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.query import Ints, Query, Region
+from cae_sql.inference.facts.query import Ints, Query, Region, within_region
 
 CELLS, REACH = 32, 0.25
 """Members of bounds stay within so much of the domain around the one of so many intervals they are in."""
@@ -39,10 +39,7 @@ class Share:
 
     def holds(self, values: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which values are in the region."""
-        found = np.zeros(values.shape, dtype=np.bool_)
-        for low, high in self.region:
-            found |= (low <= values) & (values <= high)
-        return found
+        return within_region(values, self.region)
 
     def inside(self, table: NDArray[np.integer]) -> NDArray[np.bool_]:
         """(m,) whose value in a table (n,) is in the region."""
@@ -123,8 +120,7 @@ def held_in(
         up = np.where(most < top, most - table[records], np.iinfo(np.int64).max)
         chosen = np.argsort(-np.minimum(down, up), kind="stable")[:wanted]
         these = records[chosen]
-        low[these] = np.maximum(low[these], least[chosen])
-        high[these] = np.minimum(high[these], most[chosen])
+        low[these], high[these] = np.maximum(low[these], least[chosen]), np.minimum(high[these], most[chosen])
     if (low > high).any() or not _near(kept, table, low, high, top):
         return None
     changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))

@@ -103,10 +103,8 @@ def _eliminate(
         for s in range(chosen + 1, count):
             if values[s] != 0:
                 line, factor = weights[still[s]], (prime - values[s]) * inverse % prime
-                for c in range(len(pivots)):
-                    line[c] = (line[c] + factor * weights[pivot, c]) % prime
-        for s in range(chosen + 1, count):
-            still[s - 1] = still[s]
+                line[:] = (line + factor * weights[pivot]) % prime
+        still[chosen : count - 1] = still[chosen + 1 : count].copy()
         count -= 1
         if count == 0:
             break

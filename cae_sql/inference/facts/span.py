@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
 from cae_sql.inference.facts.query import Ints, Query
 
 SAMPLED, CHUNK = 64, 4_096
@@ -74,7 +73,11 @@ class Span:
         made, reduced = np.pad(self._made, ((0, 1), (0, 1))), np.pad(self._reduced, ((0, 1), (0, 0)))
         made[rank, :rank], made[rank, rank] = -mix * inverse % prime, inverse
         reduced[rank] = left * inverse % prime
-        cleared(made, reduced, factors, rank, prime)
+        # the new row is taken away from the others as often as they are over its pivot
+        some = np.flatnonzero(factors)
+        times = (prime - factors[some])[:, None]
+        for rows in (made, reduced):
+            rows[some] = (rows[some] + times * rows[rank]) % prime
         self._made, self._reduced, self._pivots = made, reduced, np.append(self._pivots, pivot)
         self.rows.append(query)
         return True
@@ -152,20 +155,6 @@ def _times(one: Ints, other: Ints, prime: int) -> Ints:
     """A product of residues below 2³¹, by halves of sixteen bits: sums of 2¹⁶ products fit 64 bits."""
     found: Ints = ((one >> 16) @ other % prime * 2**16 + (one & 0xFFFF) @ other) % prime
     return found
-
-
-@compiled()
-def cleared(made: Ints, reduced: Ints, factors: Ints, rank: int, prime: int) -> None:
-    """Take the new row, number `rank`, away from the others as often as they are over its pivot."""
-    used = np.flatnonzero(made[rank])
-    for i in range(rank):
-        factor = prime - factors[i]
-        if factors[i] == 0:
-            continue
-        for j in used:
-            made[i, j] = (made[i, j] + factor * made[rank, j]) % prime
-        for name in range(reduced.shape[1]):
-            reduced[i, name] = (reduced[i, name] + factor * reduced[rank, name]) % prime
 
 
 @cache

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -40,9 +39,7 @@ def own(query: Query, size: int) -> Query:
     return replace(query, members=query.members[:kept], coefficients=None if plain else signs)
 
 
-def end_of(
-    query: Query, side: Literal[1, -1], room: int, top: int, first: int, most: float = MOST
-) -> Query | None:
+def end_of(query: Query, side: int, room: int, top: int, first: int, most: float = MOST) -> Query | None:
     """The query that has the exact answer b where a sum or an extreme is at most b (1), or at least b (-1).
 
     None where there is no such end: of a minimum that is at most b, a maximum that is at least b, a sum with
