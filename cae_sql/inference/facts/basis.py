@@ -116,7 +116,7 @@ def eliminate(
             if j < columns and abs(entries[chosen, j]) == 1:
                 score = (column_count[j] - 0.99) / (room[j] + 0.01)
                 if pivot < 0 or score < best:
-                    best, pivot = score, j
+                    best, pivot = score, int(j)
         usable[chosen] = False
         if pivot < 0:
             continue
