@@ -57,12 +57,6 @@ def bounds_of(boxes: Knowledge, pins: Pins) -> Bounds:
     return Bounds(held + loose * boxes.low, held + loose * boxes.high)
 
 
-def rooms(knowledge: Knowledge, totals: Ints, pins: Pins) -> tuple[Ints, Ints]:
-    """(p,) how far the totals can rise and fall while the held records stay."""
-    bounds = bounds_of(knowledge, pins)
-    return bounds.most - totals, totals - bounds.least
-
-
 def choose_witnesses(
     knowledge: Knowledge, totals: Ints, avoid: NDArray[np.bool_] | None = None, seed: int = 0
 ) -> Pins | None:

@@ -63,28 +63,23 @@ Kept = Share | Bound
 
 
 def kept_of(query: Query, told: tuple[int | None, int | None], top: int, width: int) -> list[Kept]:
-    """What it takes for any statistic to lie between two ends, told by cells of one width."""
-    if query.kind in ("weighted", "spread"):
-        return [Bound(query, *told, width)]
-    return [*shares_of(query, *told, top)]
+    """What it takes for a statistic to lie between two ends, as `Query.of` gives answers; None: no such end.
 
-
-def shares_of(query: Query, least: int | None, most: int | None, top: int) -> list[Share]:
-    """What it takes for a count or a quantile to lie between two ends, as `Query.of` gives answers.
-
-    Of an end that is None nothing is said; `top` is the greatest value of a record, in units.
+    `top` is the greatest value of a record, in units, `width` that of the cells that ends are told by.
     """
-    members, found = query.members, list[tuple[Region, int]]()
+    (least, most), count = told, len(query.members)
+    if query.kind in ("weighted", "spread"):
+        return [Bound(query, least, most, width)]
+    found = list[tuple[Region, int]]()
     # of a quantile `Query.of` rounds downwards what lies between two values: the first is enough for the
     # lower end, the second for the upper one
     counted = query.kind == "count"
     if least is not None:
-        lower = (query.region, least) if counted else (((least, top),), len(members) - query.ranks[0])
-        found.append(lower)
+        found.append((query.region, least) if counted else (((least, top),), count - query.ranks[0]))
     if most is not None:
-        upper = complement(query.region, top), len(members) - most
-        found.append(upper if counted else (((0, most),), query.ranks[1] + 1))
-    return [Share(members, region, count) for region, count in found if count > 0]
+        outside = complement(query.region, top), count - most
+        found.append(outside if counted else (((0, most),), query.ranks[1] + 1))
+    return [Share(query.members, region, count) for region, count in found if count > 0]
 
 
 def complement(region: Region, top: int) -> Region:
