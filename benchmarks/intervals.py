@@ -99,14 +99,14 @@ def query_sets(people: People, answers: int, small: int) -> tuple[Sets, NDArray[
 
 def programs_of(system: AnsweredSystem, atom: int) -> ByPrograms:
     """The programs of the component that an atom is in."""
-    solved = system._system()
+    solved = system.solved
     component = np.flatnonzero(solved.known.components == solved.known.components[atom])
     return solved.programs.get(int(component[0])) or ByPrograms(solved, component)
 
 
 def priced_ends(system: AnsweredSystem, persons: NDArray[np.int64], found: Any) -> tuple[list[float], float]:
     """CPU seconds of each end by a program over few columns, and the greatest difference from `bounds()`."""
-    labels = system._system().known.atoms.labels
+    labels = system.solved.known.atoms.labels
     seconds, worst = [], 0.0
     for person in persons.tolist():
         programs = programs_of(system, int(labels[person]))
@@ -124,7 +124,7 @@ def by_full_programs(
     system: AnsweredSystem, persons: NDArray[np.int64], found: Any, patience: float
 ) -> tuple[float, bool, float]:
     """Seconds of both ends of a person, whether all were solved, and the greatest difference."""
-    solved = system._system()
+    solved = system.solved
     known = solved.known
     A = sparse.csr_array(known.matrix.astype(np.float64))
     boxes = np.column_stack([known.sizes * known.low, known.sizes * known.high])
@@ -164,8 +164,8 @@ def measured(given: Any, values: str) -> Row:
     with mock.patch.object(Program, "minimise", counted), timed(time.process_time) as everybody:
         found = system.bounds()
     count = programs
-    labels = system._system().known.atoms.labels
-    single = np.flatnonzero(system._system().known.sizes[labels] == 1)
+    labels = system.solved.known.atoms.labels
+    single = np.flatnonzero(system.solved.known.sizes[labels] == 1)
     rng = np.random.default_rng([SEED, 4])
     fresh = system_of(people.income, sets)
     with timed(time.process_time) as one:
@@ -181,7 +181,7 @@ def measured(given: Any, values: str) -> Row:
     sample = np.concatenate([mine[:1], others])[: given.sample]
     rival, solved, wrong = by_full_programs(system, sample, found, given.patience)
     return Row(
-        *(values, given.records, len(sets), system._system().known.count),
+        *(values, given.records, len(sets), system.solved.known.count),
         int(((found.lower > LOW) | (found.upper < HIGH)).sum()),
         *(everybody.seconds, count, one.seconds, float(np.median(seconds)), max(seconds)),
         *(rival, len(sample), solved, max(difference, wrong), peak),

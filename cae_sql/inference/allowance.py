@@ -2,10 +2,8 @@
 
 Promise: a decision hangs on `steps` alone, which the history and the question decide, so that its verdict is
 the same on any machine, however busy. The clock only ends what took many times longer than its steps should,
-and who asked is then told so (`late`).
-
-A step is some ten nanoseconds of one core. Only what may take long is counted, by size and not by the clock:
-so whether a kernel had to be compiled first makes no difference.
+and who asked is then told so (`late`). A step is some ten nanoseconds of one core; only what may take long is
+counted, by size.
 """
 
 from __future__ import annotations
@@ -23,17 +21,15 @@ def clock() -> float:
 
 
 DECISION, PER_RECORD = 10**9, 100_000
-"""Steps for one decision, and more for each record: about ten seconds for a small table and two minutes for a
-million records, which is what policies allowed as long as decisions were timed."""
+"""Steps for one decision, and more for each record: some ten seconds for a small table, two minutes for a
+million records."""
 MOVE = 10
 """Steps for a move that is tried on a walk."""
 ENTRIES = 8
 """Entries of sums over parts that are looked at in one step: kernels take many at once."""
 LANES = 64
-"""The same where vector units go through columns of small floats: these took 5 ns. When eight of them counted
-for a step, the groups of a long GROUP BY were refused for want of work that would have taken a second: of the
-ACS day 137 groups were given with 8, 138 to 142 with 16 to 32, 156 with 64. Bases and centres over 25,000
-groups of records took 0.08 and 0.17 ns an entry, 126 and 60 in a step."""
+"""The same where vector units go through columns of small floats. Of the ACS day 137 groups were given with
+8, 138 to 142 with 16 to 32, 156 with 64; bases and centres took 0.08 and 0.17 ns an entry."""
 REPORT = 2 * 10**8
 """For a figure that decides nothing: about two seconds."""
 

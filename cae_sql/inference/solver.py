@@ -28,12 +28,15 @@ AT_LEAST = 20
 """Iterations that a program counts for besides those it takes: stating and presolving it."""
 
 
+Status = Literal["optimal", "infeasible", "feasible", "unknown"]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What the solver found."""
 
-    status: Literal["optimal", "infeasible", "feasible", "unknown"]
-    """"feasible": a solution whose optimality time did not allow to show."""
+    status: Status
+    """"feasible": a solution that is not shown to be optimal."""
     value: float
     """The objective; meaningless unless there is a solution."""
     solution: Floats
@@ -55,8 +58,8 @@ class Program:
         integer: NDArray[np.bool_] | None = None,
         most_nodes: int | None = None,
     ) -> None:
-        """State the program: `integer` says which columns are whole numbers, None that none is; after so many
-        search nodes an integer program is given up.
+        """`integer` says which columns are whole numbers, None that none is; after so many search nodes an
+        integer program is given up.
         """
         import highspy  # here: whoever asks for what is known needs no solver
 
@@ -71,18 +74,16 @@ class Program:
         model.a_matrix_.value_ = columns.data.astype(float)
         self._size = columns.shape[0] + columns.shape[1]
         self._integer = integer is not None and bool(integer.any())
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        options: dict[str, bool | float | str] = {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0}
         if integer is not None and self._integer:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
             model.integrality_ = [kinds[int(whole)] for whole in integer]
-        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._highs.setOptionValue("output_flag", False)
-        self._highs.setOptionValue("threads", 1)
-        self._highs.setOptionValue("mip_rel_gap", 0.0)
-        if most_nodes is not None:
-            self._highs.setOptionValue("mip_max_nodes", most_nodes)
-        if not self._integer:
-            self._highs.setOptionValue("presolve", "off")
-            self._highs.setOptionValue("simplex_strategy", PRIMAL_SIMPLEX)
+            options["mip_max_nodes"] = MOST_ITERATIONS if most_nodes is None else most_nodes
+        else:
+            options |= {"presolve": "off", "simplex_strategy": PRIMAL_SIMPLEX}
+        for name, value in options.items():
+            self._highs.setOptionValue(name, value)
         self._highs.passModel(model)
         self._costs: list[int] = []
 
@@ -109,16 +110,9 @@ class Program:
     def append(self, columns: scipy.sparse.csc_array, lower: Floats, upper: Floats) -> None:
         """Add columns (rows, added), each at its least value until a solve moves it: the basis is kept."""
         count = columns.shape[1]
-        self._highs.addCols(
-            count,
-            np.zeros(count),
-            np.asarray(lower, float),
-            np.asarray(upper, float),
-            columns.nnz,
-            columns.indptr[:-1].astype(np.int32),
-            columns.indices.astype(np.int32),
-            columns.data.astype(float),
-        )
+        boxes = np.zeros(count), np.asarray(lower, float), np.asarray(upper, float)
+        starts, rows = (each.astype(np.int32) for each in (columns.indptr[:-1], columns.indices))
+        self._highs.addCols(count, *boxes, columns.nnz, starts, rows, columns.data.astype(float))
 
     def minimise(
         self,
@@ -129,8 +123,8 @@ class Program:
     ) -> Outcome:
         """Solve for the least Σ costs · x, costs by column; of an integer program `first` takes any solution.
 
-        What it took is taken off the allowance; search nodes, iterations of the simplex method or the last
-        resort end it.
+        It ends after so many iterations of the simplex method or search nodes, or at the allowance's last
+        resort; what it took is taken off the allowance.
         """
         highs = self._highs
         for column in self._costs:
@@ -139,12 +133,12 @@ class Program:
             highs.changeColCost(column, float(cost))
         self._costs = list(costs)
         highs.setOptionValue("time_limit", max(allowance.seconds, 0.001) + highs.getRunTime())
-        if not self._integer:
-            highs.setOptionValue("simplex_iteration_limit", iterations)
-        else:
-            highs.setOptionValue("mip_max_improving_sols", 1 if first else 2**31 - 1)
+        if self._integer:
+            highs.setOptionValue("mip_max_improving_sols", 1 if first else MOST_ITERATIONS)
             # its first solution is the same one whatever the costs
             highs.setOptionValue("mip_heuristic_run_feasibility_jump", not first)
+        else:
+            highs.setOptionValue("simplex_iteration_limit", iterations)
         highs.run()
         allowance.spend((AT_LEAST + max(highs.getInfo().simplex_iteration_count, 0)) * self._size)
         return self._outcome()
@@ -156,16 +150,10 @@ class Program:
         status = self._highs.getModelStatus()
         if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
             return Outcome("infeasible", 0.0, none, none)
-        found = self._highs.getSolution()
-        info = self._highs.getInfo()
+        found, info = self._highs.getSolution(), self._highs.getInfo()
         feasible = int(highspy.SolutionStatus.kSolutionStatusFeasible)
         if not found.value_valid or info.primal_solution_status != feasible:
             return Outcome("unknown", 0.0, none, none)
+        said: Status = "optimal" if status == highspy.HighsModelStatus.kOptimal else "feasible"
         duals = none if self._integer else np.array(found.row_dual)
-        settled = status == highspy.HighsModelStatus.kOptimal
-        return Outcome(
-            "optimal" if settled else "feasible",
-            info.objective_function_value,
-            np.array(found.col_value),
-            duals,
-        )
+        return Outcome(said, info.objective_function_value, np.array(found.col_value), duals)

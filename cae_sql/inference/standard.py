@@ -11,7 +11,7 @@ MOST_MOVES = 15_000_000
 """Tried in the walks of one decision, all hypothetical answers together: some seconds."""
 
 Accepts = Callable[[Ints], bool]
-"""Whether an exactly known set of values (units, ascending) is enough although no run is."""
+"""Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +21,14 @@ class Standard:
     need: int
     """Width in units that a run must have: greatest minus least value."""
     accepts: Accepts | None = None
-    """Whether an exactly known set of values (units, ascending) will do although no run is long enough."""
     insiders: int = 0
     """How many individuals may know their own value besides: 0 or 1."""
     floor: int = 1
-    """Width below which no set of values at all will do, where one of them may."""
+    """Width below which no set of values will do."""
 
     @property
     def least(self) -> int:
-        """Who can keep less than this in no way breaks the standard, whatever is searched for."""
+        """Width below which the standard is broken, whatever a search would find."""
         return self.need if self.insiders or self.accepts is None else min(self.need, self.floor)
 
 
@@ -42,18 +41,17 @@ class Judgement:
     width: int
     """The shortest run found, greatest minus least value in units; of a failed search what it had by then."""
     sets: tuple[tuple[int, ...], ...] = ()
-    """Exactly known sets (units) of those who keep the standard by them, whom `width` leaves out."""
+    """Exactly known sets (units) of records that keep the standard by them; `width` leaves these out."""
     certain: bool = False
-    """Whether bounds alone say that somebody does not: `width` is then what can be left at most."""
+    """Whether bounds alone say that some record does not: `width` is then the most that can be left."""
 
 
 @dataclass
 class Effort:
     """What searches may still try: integer programs between two answers, moves in one decision.
 
-    What moves do not show is hard to show, and near exhaustion everything is: without a common allowance an
-    attacker could make every decision last as long as the policy allows. It is counted and not timed, so that
-    a verdict hangs on the machine as little as can be.
+    What moves do not show is hard to show: without a common allowance an attacker could make every decision
+    last as long as the policy allows. It is counted and not timed: a verdict does not hang on the machine.
     """
 
     left: int = 400
@@ -62,7 +60,7 @@ class Effort:
     """How many moves of walks."""
 
     def regain(self) -> None:
-        """A decision begins: a little is always left, so that nobody can use it up for good."""
+        """A decision begins: one more program, so that nobody can use them up for good."""
         self.left = max(self.left, 0) + 1
         self.moves = MOST_MOVES
 

@@ -1,14 +1,14 @@
 """The answered system, façade of this package: records, answers, and everything that can be inferred.
 
-Answers are added one by one, which is cheap: what is cached is brought up to date when something is asked.
+Adding an answer is cheap: caches are brought up to date when something is asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, floor, lcm
-from typing import TYPE_CHECKING, cast
+from math import ceil, floor, inf, lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,13 @@ from cae_sql.inference.certify.kept_ranges import Around, Holding, KeptRanges, b
 from cae_sql.inference.certify.learned import Learned
 from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.certify.singled_out import singled_out
-from cae_sql.inference.facts import spares
 from cae_sql.inference.facts.atoms import Atoms
-from cae_sql.inference.facts.lumps import FEWEST, Named, checked, weight
+from cae_sql.inference.facts.lumps import FEWEST, checked, have_equals, weight
 from cae_sql.inference.facts.members import members_of, records_of
 from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extreme_answer, sum_answer
 from cae_sql.inference.facts.ranges import Kept
-from cae_sql.inference.facts.spares import with_spares
+from cae_sql.inference.facts.rank import coefficients_of
+from cae_sql.inference.facts.spares import end_of, with_spares
 from cae_sql.inference.intervals.bounds import (
     Bounds,
     ByPrograms,
@@ -39,6 +39,7 @@ from cae_sql.inference.intervals.bounds import (
     solved,
 )
 from cae_sql.inference.intervals.certificates import Certificate, Side, certify
+from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.search.judging import judge
 from cae_sql.inference.search.records import grow
@@ -55,10 +56,8 @@ if TYPE_CHECKING:
     from cae_sql.inference.posterior.leverage import Carriers
     from cae_sql.inference.posterior.likely import Likely
 
-CERTIFYING = 3 * 10**9
-"""Steps for certified runs: about half a minute."""
-CHECKING = 5 * 10**8
-"""Steps for a look at whether answers contradict each other: about five seconds."""
+CERTIFYING, CHECKING = 3 * 10**9, 5 * 10**8
+"""Steps for certified runs, and for a look at whether answers contradict each other: 30 and 5 seconds."""
 CHECKED_AT_ONCE = 64
 """Systems of at most so many atoms are checked for contradictions as answers arrive, others when asked."""
 POOL = 24
@@ -67,17 +66,10 @@ SMALL = 5_000
 """Up to so many records are searched one by one for runs."""
 FINE = 4_096
 """Units from which leverage reads a prior by windows."""
-LARGEST_TOTAL = 2**61
-"""Sums in units must stay below this, so that they and their differences fit 64 bits."""
-MOST_RECORDS = 2**52
-"""Records, those in lumps too: floats count them."""
 
 
 class AnsweredSystem:
     """Records 0..size-1 with a confidential value each, and the aggregates that have been answered.
-
-    Values lie between `minimum` and `maximum`, on the grid minimum + k · resolution; with `resolution` None
-    they are any real numbers, and there are no worlds.
 
     Source: `mathematics.md`, 2; paper 000, Section 5 (query restriction).
     """
@@ -99,12 +91,12 @@ class AnsweredSystem:
         Args:
             size: Number of records.
             minimum, maximum: Least and greatest possible value.
-            resolution: Grid of the values, in units of the column; None for reals.
+            resolution: Of the grid minimum + k · resolution; None: values are any reals, without worlds.
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
-            lumps: (m,) for how many records, a power of two, each lump stands: a member, numbered from `size`
-                on, whose value is the sum of its records' values (`cae_sql.inference.facts.lumps`).
+            lumps: (m,) numbers of records, powers of two: members from `size` on, whose values are the sums
+                of so many (`cae_sql.inference.facts.lumps`).
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
@@ -114,23 +106,22 @@ class AnsweredSystem:
         self.size, self.lumps = int(size), checked(lumps)
         if resolution is None and len(self.lumps):
             raise InvalidInput("lumps need a grid: give the system a resolution")
-        self.grid = _grid(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
-        self._named, self._top = Named(self.size, self.lumps), int(self.grid.top)
-        self.answers: list[Answer] = []
-        """What has been answered, in order."""
+        self.grid = Grid.of(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
+        self._top = int(self.grid.top)
+        self.answers = list[Answer]()
         self.ranges, self.observed = KeptRanges(seed), list[Query]()
         """What ranges of other statistics than sums say, and what these make likely, as "about"."""
-        self.seed, self.prior = seed, prior
+        self.seed, self.prior, self._pool_size = seed, prior, pool
         self.ways: Ways = ALL
-        """Which ways of showing somebody are used: others than all before any question, for measurements."""
-        self._pool_size = pool
-        self._atoms, self._refined = cast("Atoms | None", None), 0  # refined by so many answers
-        self._solved, self._scale = cast("Solved | None", None), 1
+        """Mechanisms that are switched on; changed before any question, for measurements alone."""
+        self._atoms: Atoms | None = None
+        self._refined = 0  # by so many answers
+        self._solved: Solved | None = None
+        self._scale = 1
         self._kept: SystemState | None = None
-        self._trials: dict[int, Question] = {}  # the last one about so many records, and about more
+        self._trials = dict[int, Question]()  # the last one about so many records, and about more
         self._likely_now: tuple[object, Likely] | None = None
         self._carriers_now: tuple[Likely, Carriers] | None = None
-        self._singled_out: tuple[tuple[int, int, list[tuple[str, bytes, bytes]]], bool] | None = None
 
     # --- answers
 
@@ -152,21 +143,12 @@ class AnsweredSystem:
             InconsistentAnswers: no table agrees with all answers; the answer is not kept.
         """
         records, order = members_of(members, self.first_spare)
-        weights: list[Fraction] | None = None
-        if coefficients is not None:
-            given = list(np.asarray(coefficients, dtype=object).ravel())
-            if len(given) != len(records):
-                raise InvalidInput(f"{len(given)} coefficients for {len(records)} members")
-            weights = [exact(given[place], f"coefficient {place}") for place in order]
-        # the least value counts once for each record in a lump
-        more = self.lumps[records[records >= self.size] - self.size] - 1
-        own = [Fraction(1)] * len(more) if weights is None else weights[len(records) - len(more) :]
-        beyond = sum((a * b for a, b in zip(own, more.tolist(), strict=True)), Fraction(0))
-        return self._add(sum_answer(records, weights, exact(value) - beyond * self.grid.minimum, self.grid))
+        weights = None if coefficients is None else _in_order(coefficients, order)
+        return self._add(sum_answer(records, self.people[records], weights, exact(value), self.grid))
 
     def add_mean(self, members: ArrayLike, value: Number) -> int:
         """Add that the members' mean is value; on a grid the nearest possible sum is meant. As `add_sum`."""
-        records, _ = members_of(members, self.first_spare)
+        records = members_of(members, self.first_spare)[0]
         return self.add_sum(records, exact(value) * int(self.people[records].sum()))
 
     def add_max(self, members: ArrayLike, value: Number) -> int:
@@ -180,26 +162,6 @@ class AnsweredSystem:
     def _add_extreme(self, kind: Kind, members: ArrayLike, value: Number) -> int:
         records = members_of(members, self.first_spare)[0]
         return self._add(extreme_answer(kind, records, exact(value), self.grid))
-
-    def _check_plain(self) -> None:
-        """Check that there are no lumps, of whose values such a statistic would have to know."""
-        if len(self.lumps):
-            raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
-
-    def _check_asked(self, queries: Sequence[Query]) -> None:
-        """Check that of lumps sums and extremes alone are asked, and that beside each lump in an extreme
-        there are `FEWEST` records that answers and queries treat as it.
-        """
-        if not len(self.lumps):
-            return
-        for query in queries:
-            if query.kind not in ("sum", "max", "min"):
-                raise InvalidInput(f"of lumps no {query.kind} is known: it needs every record by itself")
-        if not self._named.fit(self.answers, queries):
-            raise InvalidInput(
-                f"a MAX or MIN over a lump needs {FEWEST} records that every sum, MAX and MIN treats as it: "
-                "let so many of each cell stand one by one, and ask of whole cells"
-            )
 
     def add_range(
         self,
@@ -216,51 +178,73 @@ class AnsweredSystem:
         if not self.grid.whole:
             raise InvalidInput("ranges need a grid: give the system a resolution")
         records, order = members_of(members, self.first_spare)
-        signs: Ints | None = None
+        signs = np.ones(len(records), dtype=np.int64)
         if coefficients is not None:
-            given = [exact(each, "coefficient") for each in np.asarray(coefficients, dtype=object).ravel()]
-            if len(given) != len(records) or any(abs(each) != 1 for each in given):
+            given = _in_order(coefficients, order)
+            if any(abs(each) != 1 for each in given):
                 raise InvalidInput("a range needs a coefficient of 1 or -1 for each member")
-            signs = np.array([int(given[place]) for place in order], dtype=np.int64)
+            signs = np.array(given, dtype=np.int64)
         query = self.query("sum", records, signs)
         zero = self.column_value(query, 0)
         least = ceil((exact(low, "low") - zero) / self.grid.unit)
         most = floor((exact(high, "high") - zero) / self.grid.unit)
-        ends = spares.between(query, least, most, self._top, self._whole)
-        if ends is None:
-            raise InconsistentAnswers(f"no table on the grid has a sum between {low} and {high}")
-        number = self._add(ends[0].answered(most))
-        try:
-            self._add(ends[1].answered(least))
-        except InconsistentAnswers:
-            self.answers.pop()
-            self._solved = self._atoms = None
-            raise
+        number = len(self.answers)
+        for side, end in ((1, most), (-1, least)):
+            told = end_of(query, side, most - least, self._top, self._whole, inf)
+            if told is None:
+                raise InconsistentAnswers(f"no table on the grid has a sum between {low} and {high}")
+            self._add(told.answered(end), number)
         return number
 
-    def _add(self, answer: Answer) -> int:
+    def _add(self, answer: Answer, number: int | None = None) -> int:
+        """Keep an answer; if it cannot be true, forget those from a number on."""
         self._check_asked([answer])
-        before = self._solved, self._scale
+        number = len(self.answers) if number is None else number
         self.answers.append(answer)
         self._solved = None
         try:
             self._check(answer)
         except InconsistentAnswers:
-            self.answers.pop()
-            self._solved, self._scale = before
-            self._atoms = None  # refined by an answer that is not kept
+            del self.answers[number:]
+            self._solved = self._atoms = None
             raise
-        return len(self.answers) - 1
+        return number
 
     def _check(self, answer: Answer) -> None:
-        """Cheap for large systems (one sum against the domain), thorough for small ones."""
+        """Of large systems one sum against the domain, of small ones everything."""
         if answer.kind == "sum":
             up, down = weight(answer, self.size, self.lumps)
-            most, least = up * self.grid.top, down * self.grid.top
-            if not least <= answer.value <= most:
+            if not down * self.grid.top <= answer.value <= up * self.grid.top:
                 raise InconsistentAnswers("an answer lies outside what the domain allows")
-        if self._partition().count <= CHECKED_AT_ONCE:
-            self._check_all(self._system())
+        if self._partition().count > CHECKED_AT_ONCE:
+            return
+        system = self.solved
+        if not self.grid.whole:
+            if not ByPrograms(system, np.arange(system.known.count)).feasible():
+                raise InconsistentAnswers("no table inside the domain agrees with all answers")
+            return
+        try:
+            found = any_world(system.known, system.sums, Allowance(CHECKING))
+        except OutOfTime:
+            return  # neither shown nor excluded: whoever asks for worlds will see
+        if found is None:
+            raise InconsistentAnswers("no table on the grid agrees with all answers")
+
+    def _check_plain(self) -> None:
+        if len(self.lumps):
+            raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
+
+    def _check_asked(self, queries: Sequence[Query]) -> None:
+        """Check that lumps are in sums and extremes alone, in these with records that stand for them."""
+        if not len(self.lumps):
+            return
+        if any(query.kind not in ("sum", "max", "min") for query in queries):
+            self._check_plain()
+        if not have_equals(self._partition(), self.size, self.lumps, self.answers, queries):
+            raise InvalidInput(
+                f"a MAX or MIN over a lump needs {FEWEST} records that every sum, MAX and MIN treats as it: "
+                "let so many of each cell stand one by one, and ask of whole cells"
+            )
 
     def _partition(self) -> Atoms:
         """The atoms of all answers: those before, refined, or made anew where spare records came since."""
@@ -271,55 +255,36 @@ class AnsweredSystem:
         self._refined = len(self.answers)
         return self._atoms
 
-    def _check_all(self, system: Solved) -> None:
-        if self.grid.whole:
-            try:
-                found = any_world(system.known, system.sums, Allowance(CHECKING))
-            except OutOfTime:
-                return  # neither shown nor excluded: whoever asks for worlds will see
-            if found is None:
-                raise InconsistentAnswers("no table on the grid agrees with all answers")
-            return
-        everything = np.arange(system.known.count)
-        if not ByPrograms(system, everything).feasible():
-            raise InconsistentAnswers("no table inside the domain agrees with all answers")
-
     # --- intervals
 
     def bounds(self, records: ArrayLike | None = None, progress: Progress | None = None) -> Bounds:
-        """Feasibility intervals: least and greatest value of each record over all real-valued tables.
+        """Feasibility intervals: least and greatest value of records (None: all) over all real-valued tables.
 
-        Args:
-            records: (k,) which records; None for all.
-            progress: Called with (atoms done, atoms in all).
+        `progress` is called with (atoms done, atoms in all).
 
         Raises:
             InvalidInput: no such record.
             InconsistentAnswers: no table agrees with all answers.
         """
-        system = self._system()
-        labels = system.known.atoms.labels[self._chosen(records)]
-        wanted = np.zeros(system.known.count, dtype=np.bool_)
+        labels = self.solved.known.atoms.labels[self._chosen(records)]
+        ends = intervals(self.solved, self._wanted(labels), progress)
+        return Bounds(*(self._as_floats(each)[labels] for each in ends))
+
+    def _wanted(self, labels: Ints) -> NDArray[np.bool_]:
+        wanted = np.zeros(self.solved.known.count, dtype=np.bool_)
         wanted[labels] = True
-        least, most = intervals(system, wanted, progress)
-        return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
+        return wanted
 
     def bounds_by_single_sums(self) -> Bounds:
-        """As `bounds` of all records, but no narrower than one sum at a time proves: in milliseconds.
-
-        Raises:
-            InconsistentAnswers: a sum is out of reach.
-        """
-        system = self._system()
-        known, rows = system.known, np.arange(len(system.known.matrix))
-        ends = from_single_sums(known, np.arange(known.count), rows, system.sums)
-        least, most = (each.tolist() for each in of_records(known, *ends))
+        """As `bounds` of all records, but no narrower than one sum at a time proves: in milliseconds."""
+        known, sums = self.solved.known, self.solved.sums
+        ends = from_single_sums(known, np.arange(known.count), np.arange(len(sums)), sums)
         labels = known.atoms.labels[: self.size]
-        return Bounds(self._as_floats(least)[labels], self._as_floats(most)[labels])
+        return Bounds(*(self._as_floats(each.tolist())[labels] for each in of_records(known, *ends)))
 
     def like(self, record: int) -> Ints:
         """The records that no answer tells from this one, itself among them."""
-        labels = self._system().known.atoms.labels[: self.size]
+        labels = self.solved.known.atoms.labels[: self.size]
         return np.flatnonzero(labels == labels[record])
 
     def _chosen(self, records: ArrayLike | None) -> Ints:
@@ -332,52 +297,33 @@ class AnsweredSystem:
         return np.array([float(self.grid.to_value(Fraction(x) / self._scale)) for x in units])
 
     def explain(self, record: int, side: Side) -> Certificate:
-        """Which answers prove an end of a record's interval, "lower" or "upper", and with which multipliers.
-
-        Raises:
-            InvalidInput: no such record or side.
-            InconsistentAnswers: no table agrees with all answers.
-        """
+        """Which answers prove the "lower" or "upper" end of a record's interval, with which multipliers."""
         if side not in ("lower", "upper"):
             raise InvalidInput(f'side must be "lower" or "upper", not {side!r}')
         number = int(records_of([record], self.size)[0])
-        system = self._system()
-        wanted = np.zeros(system.known.count, dtype=np.bool_)
-        atom = int(system.known.atoms.labels[number])
-        wanted[atom] = True
-        value = Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])
+        labels = self.solved.known.atoms.labels[[number]]
+        ends = intervals(self.solved, self._wanted(labels))[0 if side == "lower" else 1]
+        value = Fraction(ends[labels[0]])
         fine = Grid(self.grid.minimum, self.grid.unit / self._scale, self.grid.top * self._scale, True)
-
-        def rebuild(numbers: list[int]) -> Solved:
-            return solved(self.size, self.grid, self.answers, numbers, self._scale, lumps=self.lumps)
-
-        return certify(rebuild, self.answers, fine, number, side, value)
+        return certify(self._solved_of, self.answers, fine, number, side, value)
 
     @property
     def solved(self) -> Solved:
-        """Atoms, boxes, and independent sums with their right-hand sides, of all answers; on a grid in units.
-
-        Raises:
-            InconsistentAnswers: a sum contradicts others, or boxes are empty.
-        """
-        return self._system()
-
-    def _system(self) -> Solved:
+        """Atoms, boxes, independent sums and their right-hand sides, on a grid in units. Errors: `bounds`."""
         if self._solved is None:
             self._scale = scale_of(self._whole, self.grid, self.answers)
-            everything = range(len(self.answers))
-            self._solved = solved(
-                self.size, self.grid, self.answers, everything, self._scale, self._partition(), self.lumps
-            )
+            self._solved = self._solved_of(range(len(self.answers)), self._partition())
         return self._solved
+
+    def _solved_of(self, numbers: Sequence[int], atoms: Atoms | None = None) -> Solved:
+        return solved(self.size, self.grid, self.answers, numbers, self._scale, atoms, self.lumps)
 
     # --- worlds
 
     def worlds(self, count: int, seed: int = 0) -> NDArray[np.generic]:
-        """Tables on the grid that agree with every answer, (count, size), in units of the column.
+        """Random tables on the grid that agree with every answer, (count, size), in units of the column.
 
-        Random: mixed towards the uniform distribution over all such tables. Whole numbers where minimum and
-        resolution are whole, else the floats nearest to the exact decimals.
+        They are mixed towards the uniform distribution over all such tables.
 
         Raises:
             InvalidInput: no resolution, so no grid; a count less than 1.
@@ -386,20 +332,18 @@ class AnsweredSystem:
         """
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
             raise InvalidInput(f"count must be a whole number of at least 1, not {count!r}")
-        kept, roomy_table = self.pool(), self.roomy_table
-        if not roomy_table.usable and kept.knowledge is None:
+        pool, roomy_table = self.pool(), self.roomy_table
+        if not roomy_table.usable and pool.knowledge is None:
             raise OutOfTime("no table was found that agrees with all answers")
-        drawn = kept.drawn_from(count, seed + 1, roomy_table)
+        drawn = pool.drawn_from(count, seed + 1, roomy_table)
         return self.in_column_units(drawn.values[:, : self.size].astype(np.int64))
 
     def in_column_units(self, units: NDArray[np.int64]) -> NDArray[np.generic]:
-        """Units as column values: whole numbers where the grid is whole, else floats."""
+        """Column values: whole numbers where the grid is whole, else the floats nearest to the decimals."""
         low, unit = self.grid.minimum, self.grid.unit
-        if low.denominator == 1 and unit.denominator == 1:
-            return int(low) + int(unit) * units
-        scale: int = lcm(low.denominator, unit.denominator)
-        values: NDArray[np.float64] = (int(low * scale) + int(unit * scale) * units) / scale
-        return values
+        scale = lcm(low.denominator, unit.denominator)
+        values = int(low * scale) + int(unit * scale) * units
+        return values if scale == 1 else values / scale
 
     def certified(self) -> Bounds:
         """A run of consecutive grid values for each record, each of which it takes in some world.
@@ -430,32 +374,25 @@ class AnsweredSystem:
         `allowance` is what may be spent beyond a look at the worlds that are kept.
 
         Raises:
-            InvalidInput: ranges of statistics are known, there are lumps or too many records, or no grid.
+            InvalidInput: ranges of statistics, lumps or too many records, or no grid.
         """
-        if self.keeps_some:
-            raise InvalidInput("runs by search know nothing of ranges of statistics; certified() does")
-        if not self.searched:
+        if self.keeps_some or not self.searched:
             raise InvalidInput(
-                f"runs by search are for up to {SMALL} records and no lumps; certified() has them for more"
+                f"runs by search are for up to {SMALL} records, no lumps and no ranges of statistics other "
+                "than sums; certified() has them for all"
             )
         pool = self._tables().searched()
         known = pool.knowledge
         assert known is not None
-        whole = int((known.high - known.low).max())
-        allowance = Allowance(CERTIFYING) if allowance is None else allowance
-        runs = Runs(known, whole if need is None else need, allowance, Effort(400), True)
+        need = int((known.high - known.low).max()) if need is None else need
+        runs = Runs(known, need, allowance or Allowance(CERTIFYING), Effort(400), True)
         for totals in pool.totals():
             runs.absorb(totals)
         grow(runs)
         return runs
 
     def pool(self) -> Pool:
-        """The worlds kept for all answers so far.
-
-        Raises:
-            InvalidInput: no resolution, so no grid.
-            InconsistentAnswers: no table agrees.
-        """
+        """The worlds kept for all answers so far. As `certified`."""
         return self._tables().pool()
 
     @property
@@ -483,10 +420,8 @@ class AnsweredSystem:
             raise InvalidInput("worlds need a grid: give the system a resolution")
         self._check_asked([])
         if self._kept is None:
-            self._kept = SystemState(
-                self.answers, self.size, self._top, self._pool_size, self.seed, self.prior, self.lumps,
-                self.ways,
-            )  # fmt: skip
+            told = self.answers, self.size, self._top, self._pool_size
+            self._kept = SystemState(*told, self.seed, self.prior, self.lumps, self.ways)
         return self._kept
 
     @property
@@ -499,12 +434,8 @@ class AnsweredSystem:
     def leverage(self, records: ArrayLike | None = None) -> NDArray[np.float64]:
         """The share of each record's variance that the answered sums explain, (k,), 0 to 1.
 
-        0 for whom no sum is about, and where boxes, or sums at their ends, leave one value; 1 for whom the
-        sums determine. Of extremes their boxes alone count (`cae_sql.inference.posterior.leverage`).
-
-        Raises:
-            InvalidInput: no resolution, so no grid; no such record.
-            InconsistentAnswers: a sum contradicts others, or boxes are empty.
+        0 where no sum is about the record, and where boxes, or sums at their ends, leave one value; 1 where
+        the sums determine it (`cae_sql.inference.posterior.leverage`). Errors as `posterior`.
         """
         likely = self._likely(self._coarse, None)
         found: NDArray[np.float64] = likely.leverage[likely.known.atoms.labels[self._chosen(records)]]
@@ -516,19 +447,16 @@ class AnsweredSystem:
         insider: tuple[int, Number] | None = None,
         domain: Domain | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How likely each value is of each record, all tables that agree with the answers alike.
+        """Values in units of the column, (m,), and how likely each is of records (None: all), (k, m).
 
-        Weighed by the system's prior if it has one. Of small components it is counted, elsewhere it is a
-        formula (`cae_sql.inference.posterior.bell`); `likelihood` says which, by groups of records.
+        All tables that agree with the answers are alike, or weighed by the system's prior. Small components
+        are counted, elsewhere it is a formula (`cae_sql.inference.posterior.bell`); `likelihood` says which.
 
         Args:
-            records: Which records; None for all.
+            records: Which; None for all.
             insider: A record and its value in units of the column, which somebody knows besides.
             domain: Values are gathered in windows of one step of it, a multiple of the resolution, from the
-                system's minimum on. None: every value of the grid by itself.
-
-        Returns:
-            Values in units of the column, (m,), and probabilities (k, m), rows of sum 1.
+                system's minimum on; None: every value by itself.
 
         Raises:
             InvalidInput: no resolution, so no grid; no such record; a value or a domain that does not fit the
@@ -539,18 +467,17 @@ class AnsweredSystem:
         rows: NDArray[np.float64] = likely.rows[likely.known.atoms.labels[self._chosen(records)]]
         return likely.tilt.windows.values, rows
 
-    def likelihood(self, domain: Domain | None = None, insider: tuple[int, Number] | None = None) -> Likely:
+    def likelihood(self, domain: Domain | None = None) -> Likely:
         """`posterior` and `leverage` by groups of records that no answer tells apart. As `posterior`."""
-        return self._held(domain, insider)
+        return self._held(domain, None)
 
     def carried_by(
         self, record: int, most: int = 5, share: float = 0.9, likely: Likely | None = None
     ) -> list[tuple[int, float]]:
-        """Which answers carry the leverage of a record, a share of it at least: a certificate of likelihood.
+        """Which answers, at most so many, carry a share of a record's leverage: a certificate of likelihood.
 
-        At most so many numbers of sums among `answers`, those that add most first, each with the leverage of
-        the record by it and those before it alone. `likely`: what the answers make likely, where it is known.
-        As `leverage`.
+        Numbers of sums, those that add most first, each with the leverage by it and those before it alone.
+        `likely`: what the answers make likely, where it is known.
         """
         (place,) = records_of([record], self.size)
         likely = self._likely(self._coarse, None) if likely is None else likely
@@ -561,18 +488,14 @@ class AnsweredSystem:
         return [(numbers[row], leverage) for row, leverage in found]
 
     def _carriers(self, likely: Likely) -> Carriers:
-        from cae_sql.inference.facts.rank import coefficients_of
-        from cae_sql.inference.intervals.interior import sparse_columns
         from cae_sql.inference.posterior.leverage import Carriers
 
         known, seen = likely.known, likely.fit.observed
-        sums = [each for each in self.answers if each.kind == "sum"]
+        rows = coefficients_of(known.atoms, [each for each in self.answers if each.kind == "sum"])
         # of spare records nothing is known but the domain
         variances = (known.high - known.low).astype(np.float64) ** 2 / 12
         variances[seen.atoms] = likely.fit.variances[: seen.people]
-        return Carriers(
-            sparse_columns(coefficients_of(known.atoms, sums)), variances, known.sizes.astype(np.float64)
-        )
+        return Carriers(sparse_columns(rows), variances, known.sizes.astype(np.float64))
 
     @property
     def _coarse(self) -> Domain | None:
@@ -588,28 +511,26 @@ class AnsweredSystem:
         return likely
 
     def _likely(self, domain: Domain | None, insider: tuple[int, Number] | None) -> Likely:
-        """Worked out once for the same answers, domain and insider."""
+        """Found once for the same answers, domain and insider."""
         name = self.version, domain, insider
-        if self._likely_now is None or self._likely_now[0] != name:
-            # late: an eighth of a second that a question which is known need not pay
-            from cae_sql.inference.posterior.likely import Likely
-            from cae_sql.inference.posterior.windows import Tilt, Windows
+        if self._likely_now is not None and self._likely_now[0] == name:
+            return self._likely_now[1]
+        # late: an eighth of a second that a question which is known need not pay
+        from cae_sql.inference.posterior.likely import Likely
+        from cae_sql.inference.posterior.windows import Tilt, Windows
 
-            windows = Windows.of(self.grid, domain)
-            answers = list(self.answers)
-            if insider is not None:
-                record, value = insider
-                members = records_of([record], self.size)
-                units = self.grid.to_units(exact(value, "the insider's value"))
-                if units.denominator != 1 or not 0 <= units <= self.grid.top:
-                    raise InvalidInput(f"the insider's value {value} is not on the grid")
-                answers.append(Answer(kind="sum", members=members, value=units))
-            found = self.solved
-            if insider is not None:
-                found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
-            known = found.known.refined(self.observed).observing(self.observed)
-            self._likely_now = name, Likely(known, found.sums, Tilt(windows, self.prior), self._top)
-        return self._likely_now[1]
+        windows, found = Windows.of(self.grid, domain), self.solved
+        if insider is not None:
+            members = records_of([insider[0]], self.size)
+            units = self.grid.to_units(exact(insider[1], "the insider's value"))
+            if units.denominator != 1 or not 0 <= units <= self.grid.top:
+                raise InvalidInput(f"the insider's value {insider[1]} is not on the grid")
+            answers = [*self.answers, Answer(kind="sum", members=members, value=units)]
+            found = solved(self.size, self.grid, answers, range(len(answers)), 1, lumps=self.lumps)
+        known = found.known.refined(self.observed).observing(self.observed)
+        likely = Likely(known, found.sums, Tilt(windows, self.prior), self._top)
+        self._likely_now = name, likely
+        return likely
 
     # --- decisions
 
@@ -648,25 +569,17 @@ class AnsweredSystem:
             return Judgement(True, self._top)  # as the roomy table shows it; no kernel need be loaded
         pool = self.pool()
         question = Question(self.roomy_table, pool, [], self._conditions(self._whole))
-        judgement = question.exactly((), standard, allowance)
-        if judgement is None:
-            judgement = question.judge_around_table((), standard, allowance, keep=False)
-        searched = question.is_searched(standard) and not standard.insiders
-        if (judgement is not None and judgement.safe) or not searched:
-            return judgement or Judgement(False, -1)
+        found = question.exactly((), standard, allowance)
+        found = found or question.judge_around_table((), standard, allowance, keep=False)
+        if (found and found.safe) or standard.insiders or not question.is_searched(standard):
+            return found or Judgement(False, -1)
         known = pool.knowledge
         assert known is not None
         return judge(known, pool.totals(), standard, allowance, Effort(0))
 
     def singled_out(self, queries: Sequence[Query], insiders: int) -> bool:
-        """Whether any answer to these would tell somebody a value, seen without a table.
-
-        What was said last is kept: a gate asks several times on the way to one verdict.
-        """
-        name = self.version, insiders, [query.name for query in queries]
-        if self._singled_out is None or self._singled_out[0] != name:
-            self._singled_out = name, singled_out(self.answers, queries, self.size, insiders, self.lumps)
-        return self._singled_out[1]
+        """Whether any answer to these would tell somebody a value, seen without a table."""
+        return singled_out(self.answers, queries, self.size, insiders, self.lumps)
 
     def question(self, queries: Sequence[Query]) -> Question:
         """What if these were answered, together? The last one asked for is kept: gates ask twice.
@@ -681,17 +594,13 @@ class AnsweredSystem:
         else:
             pool, roomy_table = self.pool(), self.roomy_table
         last = self._trials.get(whole)
-        if (
-            last is None
-            or last.pool is not pool
-            or not last.current
-            or [query.name for query in last.queries] != names
-        ):
-            # of questions about spare records one is kept: each has worlds of its own
-            plain = self._trials.get(self._whole)
-            self._trials = {} if plain is None else {self._whole: plain}
-            last = self._trials[whole] = Question(roomy_table, pool, queries, self._conditions(whole))
-        return last
+        if last and last.pool is pool and last.current and [each.name for each in last.queries] == names:
+            return last
+        # of questions about spare records one is kept: each has worlds of its own
+        plain = self._trials.get(self._whole)
+        self._trials = {} if plain is None else {self._whole: plain}
+        found = self._trials[whole] = Question(roomy_table, pool, queries, self._conditions(whole))
+        return found
 
     # --- ends and ranges
 
@@ -699,17 +608,14 @@ class AnsweredSystem:
         self, shares: Sequence[Kept], observed: Query, spare: int, holding: Holding | None = None,
         standard: Standard | None = None,
     ) -> None:  # fmt: skip
-        """Take what the range of a statistic says (`shares`), which is known to be true, unchecked.
+        """Take what the range of a statistic says, which is known to be true, unchecked; not beside lumps.
 
         Args:
             shares: What it takes for the statistic to lie in its range.
             observed: What it makes likely, as "about".
             spare: As many records as may be elsewhere where a table is looked at: a record and an insider.
-            holding: Who was held where when everybody was shown to keep the limit with it, if it is known.
-            standard: What everybody keeps; where it is not known who is held, it is found out with it.
-
-        Raises:
-            InvalidInput: there are lumps.
+            holding: Which records were held where everybody was shown to keep the limit, if it is known.
+            standard: What everybody keeps; where it is not known which records are held, it serves to choose.
         """
         self._check_plain()
         self.ranges.add(shares, spare, holding, standard)
@@ -719,31 +625,26 @@ class AnsweredSystem:
     def holding(
         self, shares: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance
     ) -> Holding | None:
-        """Who may be held where with more ranges known, so that everybody keeps a standard if that is found.
-
-        None where no table was found to choose them around.
+        """Which records may be held where with more ranges known, at best so that everybody keeps a standard;
+        None where no table was found.
         """
         self._check_plain()
         return self.ranges.holding(shares, spare, standard, allowance, self._around)
 
     @property
     def tables(self) -> NDArray[np.signedinteger]:
-        """(w, n) tables that agree with all answers and with what ranges say: worlds, where none is told.
-
-        For hypothetical answers; none where no table was found.
-        """
+        """(w, n) tables that agree with all answers and ranges, for hypothetical answers."""
         return self.ranges.tables(self._around)
 
     @property
     def _kept_for_ranges(self) -> Sequence[Query] | None:
-        """Who is held where, so that tables keep what ranges say; None where no table says it."""
+        """Which records are held where so that tables keep ranges; None where no table says it."""
         return self.ranges.held(self._around) if self.ranges.shares else ()
 
     def _conditions(self, whole: int) -> Conditions:
-        """How tables over so many records, spare ones too, keep what ranges say."""
-        held, bounds = self._kept_for_ranges, bounds_in(self.ranges.shares)
-        table = self.ranges.table(whole, self._top)
-        return Conditions(held or (), table, bounds, known=held is not None)
+        """How tables over so many records, spare ones too, keep ranges."""
+        held, table = self._kept_for_ranges, self.ranges.table(whole, self._top)
+        return Conditions(held or (), table, bounds_in(self.ranges.shares), known=held is not None)
 
     @property
     def _around(self) -> Around:
@@ -766,9 +667,7 @@ class AnsweredSystem:
 
     @property
     def searched(self) -> bool:
-        """Whether records are searched for one by one: not where they are many, nor where there are lumps, of
-        which searches know nothing.
-        """
+        """Whether records are searched one by one: not where they are many, nor beside lumps."""
         return self.size <= SMALL and not len(self.lumps)
 
     def possible(self, query: Query) -> tuple[int, int]:
@@ -779,32 +678,33 @@ class AnsweredSystem:
         return self._top * down, self._top * up
 
     def at_most(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
-        """The query whose exact answer is `units` where a sum of signed values or a maximum is at most that.
+        """The query whose exact answer is `units` where a sum or a maximum is at most that, if there is one.
 
-        None where there is no such end (`cae_sql.inference.facts.spares`). `after`: others of the same
-        decision, whose spare records are taken.
+        `after`: others of the same decision, whose spare records are taken (`end_of`).
         """
-        first = with_spares(self._whole, after)
-        return spares.at_most(query, units, self._top, first, self.possible(query)[0])
+        room = units - self.possible(query)[0]
+        return end_of(query, 1, room, self._top, with_spares(self._whole, after))
 
     def at_least(self, query: Query, units: int, after: Sequence[Query] = ()) -> Query | None:
-        """As `at_most`, of a sum or a minimum that is at least `units`."""
-        first = with_spares(self._whole, after)
-        return spares.at_least(query, units, self._top, first, self.possible(query)[1])
+        """As `at_most`, of a sum or a minimum that is at least so much."""
+        room = self.possible(query)[1] - units
+        return end_of(query, -1, room, self._top, with_spares(self._whole, after))
 
     def within(
         self, query: Query, low: int, high: int, after: Sequence[Query] = ()
     ) -> tuple[Query, int] | None:
-        """A sum between two ends: the query whose exact answer is `high`, and the least that this leaves,
-        `low` or less. As `at_most`.
+        """As `at_most`, of a sum between two ends: the query whose exact answer is `high`, and the least that
+        this leaves, `low` or less.
         """
-        return spares.within(query, low, high, self._top, with_spares(self._whole, after))
+        if query.kind != "sum":
+            return None
+        found = end_of(query, 1, high - low, self._top, with_spares(self._whole, after))
+        if found is None:
+            return None
+        return found, high - self._top * (len(found.members) - len(query.members))
 
     def accept(self, answers: Sequence[Answer], learned: Learned | None = None) -> None:
-        """Take answers that are known to be true, unchecked, and what a question made of them.
-
-        Without that the worlds are brought there later.
-        """
+        """Take answers that are known to be true, unchecked, and what a question made of them, if known."""
         before = len(self.answers)
         self.answers.extend(answers)
         self._solved = None
@@ -814,20 +714,9 @@ class AnsweredSystem:
             self._kept.accept(learned, before)
 
 
-def _grid(minimum: Number, maximum: Number, resolution: Number | None, records: int) -> Grid:
-    """The values that so many records may have; sums of all must fit."""
-    low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
-    if high < low:
-        raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
-    if resolution is None:
-        return Grid(low, Fraction(1), high - low, whole=False)
-    unit = exact(resolution, "resolution")
-    if unit <= 0:
-        raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
-    grid = Grid(low, unit, Fraction((high - low) // unit), whole=True)
-    if grid.top * records > LARGEST_TOTAL or records > MOST_RECORDS:
-        raise InvalidInput(
-            f"{records} records of up to {grid.top + 1} values: sums must stay below 2**61 "
-            "steps of the resolution; take a coarser resolution or a narrower domain"
-        )
-    return grid
+def _in_order(coefficients: Sequence[Number] | ArrayLike, order: Ints) -> list[Fraction]:
+    """Coefficients as members were given, in the order of their numbers."""
+    given = list(np.asarray(coefficients, dtype=object).ravel())
+    if len(given) != len(order):
+        raise InvalidInput(f"{len(given)} coefficients for {len(order)} members")
+    return [exact(given[place], f"coefficient {place}") for place in order]

@@ -1,8 +1,7 @@
-"""What a system keeps besides its answers: worlds and a roomy table, brought to the answers when somebody
-asks.
+"""What a system keeps besides its answers: worlds and a roomy table, brought to the answers on demand.
 
-Answers that come through a gate are brought there by the question that judged them. A long list of them, as a
-ledger holds it, is taken in at once where there are many records; a few, one by one.
+The question that judged answers brings them to these. A long list of others, as a ledger holds it, is taken
+in at once, a few one by one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from cae_sql.inference.tables.start import all_at_once
 from cae_sql.inference.ways import ALL, Ways
 
 AT_ONCE = 12
-"""So many new answers of large systems are taken in together, fewer one by one."""
+"""So many new answers are taken in together, fewer one by one."""
 
 
 class SystemState:
@@ -38,7 +37,7 @@ class SystemState:
         """Of a system's list of answers, which grows; so many worlds are kept. None is looked at yet."""
         self._answers, self._size, self._top, self._lumps = answers, size, top, lumps
         self._searched = size <= MOST_SEARCHED and not len(lumps)
-        """Whether the worlds say what searches record by record need to know."""
+        """Whether the worlds carry what searches record by record need to know."""
         self._pool = Pool.draw(size, top, count, seed, prior, lumps)
         if self._searched:
             self._pool = self._pool.of_few(Knowledge.nothing(size, top))
@@ -51,17 +50,16 @@ class SystemState:
         """Roomy table and worlds over more records, behind what they were made of."""
 
     def beside(self, size: int) -> tuple[RoomyTable, Pool]:
-        """A roomy table and worlds over more records than are kept, spare ones. As `pool`.
-
-        They are kept in place of the others from the answer on that is about them.
-        """
+        """A roomy table and worlds over more records, spare ones, than are kept. As `pool`."""
         self.pool()
-        last, made_of = self._beside, self._now
-        if last is None or last[0] != made_of or last[2].values.shape[1] != size:
-            more = size - self._pool.values.shape[1]
-            grown = self._roomy_table.grown(more, self._top), self._pool.grown(more, self._top)
-            last = self._beside = made_of, *grown
+        last = self._beside
+        if last is None or last[0] != self._now or last[2].values.shape[1] != size:
+            last = self._beside = self._now, *self._grown(size)
         return last[1:]
+
+    def _grown(self, size: int) -> tuple[RoomyTable, Pool]:
+        more = size - self._pool.values.shape[1]
+        return self._roomy_table.grown(more, self._top), self._pool.grown(more, self._top)
 
     @property
     def _now(self) -> tuple[Pool, RoomyTable, int]:
@@ -77,10 +75,9 @@ class SystemState:
         new = len(answers) - self._learned
         if new:
             self._pool = self._pool.unknowing()
-            more = with_spares(self._size + len(self._lumps), answers) - self._pool.values.shape[1]
-            if more > 0:
-                self._pool = self._pool.grown(more, self._top)
-                self._roomy_table = self._roomy_table.grown(more, self._top)
+            whole = with_spares(self._size + len(self._lumps), answers)
+            if whole > self._pool.values.shape[1]:
+                self._roomy_table, self._pool = self._grown(whole)
         if new >= AT_ONCE:
             self._take_in_at_once()
         while self._learned < len(answers):
@@ -111,13 +108,12 @@ class SystemState:
         return pool if pool.knowledge is not None else self._knowing()
 
     def _knowing(self) -> Pool:
-        """The worlds with what they agree with; those that a lost roomy table left behind are found by an
-        integer program."""
+        """The worlds with what they agree with; without a roomy table an integer program finds them."""
         known, sums = self._known()
         return self._pool.of_few(known) if self._roomy_table.usable else self._pool.refound(known, sums)
 
     def _known(self) -> tuple[Knowledge, Ints]:
-        """What the answers amount to, lumps being things by themselves, and the sums' right-hand sides."""
+        """What the answers amount to, lumps apart, and the sums' right-hand sides."""
         behind = self._pool.values.shape[1] - self._size - len(self._lumps)
         atoms = Atoms.apart(self._size, self._lumps, behind)
         for answer in self._answers:
@@ -141,9 +137,7 @@ class SystemState:
         self._pool = self._pool.widened(worlds)
 
     def accept(self, learned: Learned, before: int) -> None:
-        """Become what a question made of the answers after the first so many, unless something else was
-        learned since.
-        """
+        """Become what a question made of the answers after the first so many, if it began with these."""
         if self._learned != before or not learned.current:
             return
         current = [self._pool]

@@ -1,11 +1,8 @@
 """Switches of the mechanisms that show and judge: all are on, but in an ablation.
 
-A `Ways` is handed to an `AnsweredSystem` and reaches each mechanism from there, so that what a mechanism is
-worth can be measured without knowing how it is written. Without one of the plain ones less is shown, or the
-same in more time: everything that is answered is as safe as before.
-
-The last ones, `…_benchmark_only`, are parts of what is judged. Without one of them answers break the promise,
-so they are for measuring alone. No policy can name any of this: a gate has `ALL`.
+A `Ways` is handed to an `AnsweredSystem` and reaches each mechanism from there. Without one of the plain ones
+less is shown, or the same in more time; what is answered is as safe. The last ones, `…_benchmark_only`, are
+parts of what is judged: without one of them answers break the promise. No policy can name any of this.
 """
 
 from __future__ import annotations
@@ -14,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
 PROMISED = "_benchmark_only"
-"""How the names of those end without which the promise is broken."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +41,11 @@ class Ways:
 
     @property
     def keep_the_promise(self) -> bool:
-        """Whether what is answered is as safe as with all of them."""
+        """Whether what is answered is safe."""
         return all(getattr(self, name) for name in names() if name.endswith(PROMISED))
 
     def without(self, *names: str) -> Ways:
-        """All of these but some.
-
-        Raises:
-            TypeError: there is no such way.
-        """
+        """All of these but some; a TypeError where there is no such way."""
         return replace(self, **dict.fromkeys(names, False))
 
 

@@ -67,15 +67,15 @@ def test_a_module_with_kernels_is_imported_without_the_compiler() -> None:
 def test_kernels_are_compiled_once_and_nothing_is_written_to_the_working_directory(tmp_path: Path) -> None:
     code = (
         "from cae_sql import warming\n"
-        "one = ('cae_sql.inference.facts.rank', 'join', 'int64[::1], int64[::1]')\n"
+        "one = ('cae_sql.inference.intervals.interior', 'invert_factor', 'float64[:,::1], float64[:,::1]')\n"
         "warming.listed = lambda records=None: [one]\n"
         "apart = warming._Apart\n"
         "warming._Apart = lambda *a: (print('apart'), apart(*a))[1]\n"
         "warming.warm(lambda done, wanted: print(done, wanted))\n"
         "import numpy as np\n"
-        "from cae_sql.inference.facts.rank import join\n"
-        "join(np.arange(3), np.arange(2))\n"
-        "print(sum(join.dispatcher.stats.cache_misses.values()))\n"
+        "from cae_sql.inference.intervals.interior import invert_factor\n"
+        "invert_factor(np.eye(2), np.eye(2))\n"
+        "print(sum(invert_factor.dispatcher.stats.cache_misses.values()))\n"
     )
     cwd, cache = tmp_path / "cwd", tmp_path / "cache"
     cwd.mkdir()
@@ -89,7 +89,7 @@ def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -
     code = (
         "import pathlib\n"
         "from cae_sql import warming\n"
-        "one = ('cae_sql.inference.facts.rank', 'join', 'int64[::1], int64[::1]')\n"
+        "one = ('cae_sql.inference.intervals.interior', 'invert_factor', 'float64[:,::1], float64[:,::1]')\n"
         "warming.listed = lambda records=None: [one]\n"
         "warming._mark([one])\n"  # what this process imports it has by now
         "for name in ('json', 'csv', 'contextlib', 'subprocess', 'numpy', 'numba', 'cae_sql', 'ctypes'):\n"
@@ -104,7 +104,7 @@ def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -
 
 
 TWO = [
-    ("cae_sql.inference.facts.rank", "join", "int64[::1], int64[::1]"),
+    ("cae_sql.inference.intervals.interior", "invert_factor", "float64[:,::1], float64[:,::1]"),
     ("cae_sql.inference.search.walks", "walk", ", ".join(["int64[::1]"] * 7 + ["int64"] * 2)),
 ]
 LISTED = (
@@ -128,13 +128,13 @@ def test_what_first_decisions_need_is_waited_for_and_the_rest_is_compiled_beside
         "warming.warm(lambda done, wanted: print(done, wanted), whole=False)\n"
         "from cae_sql.compiled import coming\n"
         "assert coming[two[0][:2]].is_set()\n"
-        "from cae_sql.inference.facts.rank import join\n"
+        "from cae_sql.inference.intervals.interior import invert_factor\n"
         "from cae_sql.inference.search.walks import walk\n"
         "import numpy as np\n"
-        "join(np.arange(3), np.arange(2))\n"
+        "invert_factor(np.eye(2), np.eye(2))\n"
         "walk(*np.zeros((7, 1), np.int64), 0, 0)\n"
         "assert coming[two[1][:2]].is_set()\n"
-        "print([sum(each.dispatcher.stats.cache_misses.values()) for each in (join, walk)])\n"
+        "print([sum(each.dispatcher.stats.cache_misses.values()) for each in (invert_factor, walk)])\n"
         "[beside] = warming._beside\n"
         "warming.warm(whole=True)\n"
         "print(beside._marks)\n"
@@ -197,7 +197,7 @@ def test_where_no_process_can_be_started_kernels_are_compiled_here(
     monkeypatch.setattr(sys, "executable", "")
     monkeypatch.setattr(warming, "_done", set())
     monkeypatch.setattr(warming, "_mark", lambda wanted: tmp_path / "mark")
-    one = [("cae_sql.inference.facts.rank", "join", "int64[::1], int64[::1]")]
+    one = [("cae_sql.inference.intervals.interior", "invert_factor", "float64[:,::1], float64[:,::1]")]
     monkeypatch.setattr(warming, "listed", lambda records=None: one)
     warming.warm(lambda done, wanted: told.append((done, wanted)))
     assert told == [(1, 1)]
@@ -249,34 +249,34 @@ SMALL_CALLS = (
     "import threading\n"
     "import numpy as np\n"
     "import cae_sql.compiled as compiled\n"
-    "from cae_sql.inference.facts.rank import join, roots\n"
+    "from cae_sql.inference.intervals.interior import invert_factor\n"
     "from cae_sql.inference.facts.rank import _eliminate\n"
     "def pivots(entries):\n"  # of one sum over two columns, the first of which is there twice
     "    found, starts, rows = np.full(1, 2), np.array([0, 2, 3]), np.zeros(3, dtype=np.int64)\n"
     "    _eliminate(starts, rows, entries, np.arange(2), 3, np.eye(1, dtype=np.int64), found)\n"
     "    return found.tolist()\n"
-    "coming = compiled.coming[join.__module__, 'join'] = threading.Event()\n"
+    "coming = compiled.coming[invert_factor.__module__, 'invert_factor'] = threading.Event()\n"
     "compiled.coming[_eliminate.__module__, '_eliminate'] = coming\n"
 )
 
 
 def test_while_an_exact_kernel_is_compiled_python_runs_small_calls() -> None:
     code = SMALL_CALLS + (
-        "root = np.arange(4)\n"
-        "join(root, np.array([1, 3]))\n"
+        "root = np.zeros((2, 2))\n"
+        "invert_factor(4 * np.eye(2), root)\n"
         "found = pivots(np.array([1, 2, 1]))\n"
         "import sys\n"
-        "print(root, found, 'numba' in sys.modules)\n"
+        "print(root.diagonal(), found, 'numba' in sys.modules)\n"
     )
-    assert python(code) == "[0 1 2 1] [1] False"
+    assert python(code) == "[0.5 0.5] [1] False"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     [
-        "join(np.arange(compiled.FEW), np.array([1, 3]))",  # too large
-        "join._taken = compiled.PATIENCE; join(np.arange(4), np.array([1, 3]))",
+        "invert_factor(-np.eye(compiled.FEW), np.eye(2))",  # too large
+        "invert_factor._taken = compiled.PATIENCE; invert_factor(np.eye(2), np.eye(2))",
     ],
 )
 def test_other_calls_wait_for_the_compiler_which_takes_theirs_next(case: str) -> None:
@@ -285,7 +285,7 @@ def test_other_calls_wait_for_the_compiler_which_takes_theirs_next(case: str) ->
         f"{case}\n"
         "print(coming.is_set())\n"
     )
-    assert python(code).split("\n") == ["join" if "join" in case else "_eliminate", "True"]
+    assert python(code).split("\n") == ["invert_factor", "True"]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.facts.query import Ints, Query
-from cae_sql.inference.facts.rank import join, roots
+from cae_sql.inference.facts.rank import components
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables.question_tables import QuestionTables
 
@@ -97,16 +97,12 @@ class Overlap:
         """(p',) the component that each part is of: what is answered of different ones hangs on nothing
         together, whatever was answered before. All of one where ranges are kept, or no table is at hand."""
         boxes = self._tables.boxes
-        root = np.arange(boxes.count)
+        parts = np.arange(boxes.count)
         if not self._tables.usable or not self._plain:
-            return np.zeros_like(root)
-        for row in self._marks(root).T:
-            join(root, np.flatnonzero(row))
-        for extreme in boxes.extremes:
-            join(root, extreme.atoms)
-        for query in self._queries:
-            join(root, np.unique(boxes.atoms.labels[query.members]))
-        return roots(root)
+            return np.zeros_like(parts)
+        asked = (np.unique(boxes.atoms.labels[query.members]) for query in self._queries)
+        sums = map(np.flatnonzero, self._marks(parts).T)
+        return components(boxes.count, [*sums, *(each.atoms for each in boxes.extremes), *asked])
 
     @property
     def components(self) -> list[int]:

@@ -1,7 +1,7 @@
 """The partition of records into atoms: records that no answer tells apart.
 
-Records with the same coefficients and the same MAX and MIN memberships are interchangeable, so everything
-that can be inferred depends on the atoms' totals (`mathematics.md`, 2: reductions that are exact).
+They are interchangeable, so everything that can be inferred depends on the atoms' totals (`mathematics.md`,
+2: reductions that are exact).
 """
 
 from __future__ import annotations
@@ -21,22 +21,16 @@ FEW = 8
 class Atoms:
     """Labels 0..count-1 of the records, refined by one answer at a time.
 
-    Lumps, which stand for many records each (`cae_sql.inference.facts.lumps`), are counted as those, or kept
-    apart as one thing each: `apart`.
+    Lumps (`cae_sql.inference.facts.lumps`) are counted as the records they stand for, or kept `apart`.
     """
 
     def __init__(self, size: int, real: int | None = None, lumps: Ints = NO_LUMPS) -> None:
-        """All in one atom.
-
-        Args:
-            size: Number of records.
-            real: How many of them are somebody's; those after are spare (`cae_sql.inference.facts.spares`).
-            lumps: For how many records each of the last real ones stands.
+        """All records in one atom: those from `real` on are spare (`cae_sql.inference.facts.spares`), and the
+        last real ones stand for so many records each as `lumps` says.
         """
         self.labels: Ints = np.zeros(size, dtype=np.int64)
         """(n,) atom of each record."""
         self.real = size if real is None else real
-        """Records that are somebody's: those from here on are spare."""
         self._stands_for: Ints | None = None
         """(n,) for how many records each counts; None: for one."""
         if len(lumps):
@@ -46,35 +40,28 @@ class Atoms:
         self.sizes: Ints = np.array([size])
         """(p,) records in each atom."""
         self.multiples: Ints = np.array([1])
-        """(p,) for how many records each thing in an atom stands where lumps are apart, else 1."""
-        self.parents: Ints = np.array([0])
-        """(p,) atom of the partition before the last refinement that each atom came from."""
+        """(p,) records that each thing in an atom stands for where lumps are apart, else 1."""
         self._by_atom: tuple[Ints, Ints] | None = None
 
     @classmethod
     def apart(cls, size: int, lumps: Ints, spares: int = 0) -> Atoms:
-        """Records in one atom, and lumps behind them in one for each of their sizes, as nobody's.
-
-        Args:
-            size: Number of records.
-            lumps: For how many records each lump stands.
-            spares: Number of spare records behind the lumps.
+        """Records and spare ones in one atom, and lumps between them in one for each of their sizes, as
+        nobody's.
         """
         found = cls(size + len(lumps) + spares, size)
         sizes, places, counts = np.unique(lumps, return_inverse=True, return_counts=True)
         found.labels[size : size + len(lumps)] = 1 + places
         found.sizes, found.multiples = np.append(size + spares, counts), np.append(1, sizes)
-        found.parents = np.arange(found.count)
         return found
 
     @property
     def count(self) -> int:
-        """How many atoms there are."""
+        """Number of atoms."""
         return len(self.sizes)
 
     @property
     def numbers(self) -> Ints:
-        """(p,) how many numbers each atom has: a lump is one of them, for however many records it stands."""
+        """(p,) numbers in each atom: a lump is one, for however many records it stands."""
         return self.sizes if self._stands_for is None else np.bincount(self.labels, minlength=self.count)
 
     def copy(self) -> Atoms:
@@ -88,7 +75,7 @@ class Atoms:
         twin, last = copy(self), self.count
         twin.labels = np.append(self.labels, np.full(spares, last))
         twin.sizes, twin.multiples = np.append(self.sizes, spares), np.append(self.multiples, 1)
-        twin.parents, twin._by_atom = np.append(self.parents, last), None
+        twin._by_atom = None
         if self._stands_for is not None:
             twin._stands_for = np.append(self._stands_for, np.ones(spares, dtype=np.int64))
         return twin
@@ -96,14 +83,16 @@ class Atoms:
     @property
     def protected(self) -> NDArray[np.bool_]:
         """(p,) atoms of which a record is somebody's."""
-        found = np.ones(self.count, dtype=np.bool_)
-        if self.real < len(self.labels):
-            found[self.labels[self.real :]] = False
-            found[self.labels[: self.real]] = True
+        found = np.zeros(self.count, dtype=np.bool_)
+        found[self.labels[: self.real]] = True
         return found
 
-    def refine(self, answer: Query) -> None:
-        """Split the atoms whose records the answer tells apart. Existing labels keep their meaning."""
+    def refine(self, answer: Query) -> Ints:
+        """Split the atoms whose records the answer tells apart; labels keep their meaning.
+
+        Returns:
+            (p,) the atom before that each atom came from.
+        """
         labels, count = self.labels[answer.members], self.count
         stands_for = None if self._stands_for is None else self._stands_for[answer.members]
         # a piece is what of an atom has one coefficient
@@ -127,8 +116,8 @@ class Atoms:
         np.subtract.at(self.sizes, origin, counts[cut])
         self.sizes = np.append(self.sizes, counts[cut])
         self.multiples = np.append(self.multiples, self.multiples[origin])
-        self.parents = np.append(np.arange(count), origin)
         self._by_atom = None
+        return np.append(np.arange(count), origin)
 
     @property
     def by_atom(self) -> tuple[Ints, Ints]:
@@ -141,9 +130,5 @@ class Atoms:
     def row(self, answer: Query) -> NDArray[np.int64]:
         """(p,) the coefficient that each atom's records have in the answer; 0 outside of it."""
         row = np.zeros(self.count, dtype=np.int64)
-        self.fill_row(answer, row)
-        return row
-
-    def fill_row(self, answer: Query, row: NDArray[np.int64]) -> None:
-        """As `row`, into zeros that are there already."""
         row[self.labels[answer.members]] = 1 if answer.coefficients is None else answer.coefficients
+        return row

@@ -1,9 +1,9 @@
 """The tableau: answered sums reduced with pivots of ±1, and the kernel moves it offers, in whole units.
 
-The answered sums are A s = b over the atoms' totals s. Elimination that divides only by ±1 chooses a basic
-atom for every independent row; the others are free. In tableau form s_basic + T s_free = β, all entries
-whole, so raising a free atom by t lowers basic atom i by T_i t and keeps every answer (`mathematics.md`, 2:
-integer basis). Rows that offer no ±1 are *stuck*: kept aside, exact, and left to the integer program.
+Of the answered sums A s = b over the atoms' totals s, elimination that divides only by ±1 chooses a basic
+atom for every independent row; the others are free. Then s_basic + T s_free = β, all entries whole: raising a
+free atom by t lowers basic atom i by T_i t and keeps every answer (`mathematics.md`, 2: integer basis). Rows
+that offer no ±1 are *stuck*: kept aside, exact, and left to the integer program.
 """
 
 from __future__ import annotations
@@ -30,12 +30,9 @@ class Directions(NamedTuple):
     """(k,) basic atom of each row."""
     free: NDArray[np.bool_]
     """(p,) which atoms may be moved: neither basic nor in a stuck row."""
-    starts: Ints
-    """(p + 1,)"""
-    rows: Ints
-    """(z,)"""
-    entries: Ints
-    """(z,)"""
+    starts: Ints  # (p + 1,)
+    rows: Ints  # (z,)
+    entries: Ints  # (z,)
 
 
 @dataclass(eq=False)
@@ -69,19 +66,15 @@ class Tableau:
 
 
 NO_TABLEAU = Tableau.without_pivots(np.zeros((0, 0), dtype=np.int64))
-"""Of sums that nobody has reduced: no moves."""
+"""Of sums that are not reduced: no moves."""
 
 
 def tableau_of(
     matrix: NDArray[np.signedinteger], values: Ints, room: NDArray[np.float64]
 ) -> tuple[Tableau, Ints] | None:
-    """Independent sums (k, p) reduced, and the right-hand sides of those with a pivot.
-
-    `room` (p,) is how far each atom can move. A row that vanishes all the same is left out. None where
-    entries grow too large.
-
-    Raises:
-        InconsistentAnswers: a row that vanishes has a right-hand side that does not.
+    """Independent sums (k, p) reduced, and the right-hand sides of those with a pivot; rows that vanish are
+    left out, InconsistentAnswers if their right-hand side does not. None where entries grow too large.
+    `room` (p,) is how far each atom can move.
     """
     rows = len(matrix)
     entries = np.empty((rows, matrix.shape[1] + 1), dtype=np.int64)
@@ -102,53 +95,38 @@ def eliminate(
 ) -> bool:
     """Gauss–Jordan with ±1 pivots, in place; the row of fewest entries first, its roomiest thin column.
 
-    Args:
-        entries: (k, p + 1) int64 rows with their right-hand side.
-        pending: (k,) bool, all True at first; afterwards True for rows without a pivot.
-        room: (p,) how far each atom can move.
-        basic: (k,) int64, filled with pivots, -1 where none.
-
-    Returns:
-        False where entries grow beyond `LARGEST`.
+    Of rows (k, p + 1) with their right-hand side; `room` (p,) as in `tableau_of`. `pending` (k,), all True at
+    first, stays so for rows without a pivot; the others' are put into `basic` (k,). False where entries grow
+    beyond `LARGEST`.
     """
-    rows, width = entries.shape
-    columns = width - 1
-    row_count, column_count = np.zeros(rows, np.int64), np.zeros(columns, np.int64)
-    for i in range(rows):
-        for j in range(columns):
-            row_count[i] += entries[i, j] != 0
-            column_count[j] += entries[i, j] != 0
-    usable, support = np.ones(rows, np.bool_), np.empty(width, np.int64)
+    columns = entries.shape[1] - 1
+    row_count = np.count_nonzero(entries[:, :columns], axis=1)
+    column_count = np.count_nonzero(entries[:, :columns], axis=0)
+    usable = pending.copy()
     while True:
         chosen = -1
-        for i in range(rows):
+        for i in range(len(entries)):
             fewer = chosen < 0 or row_count[i] < row_count[chosen]
-            if pending[i] and usable[i] and row_count[i] > 0 and fewer:
+            if usable[i] and row_count[i] > 0 and fewer:
                 chosen = i
         if chosen < 0:
             return True
-        best, pivot, filled = 0.0, -1, 0
-        for j in range(width):
-            if entries[chosen, j] != 0:
-                support[filled] = j
-                filled += 1
-            if j < columns and (entries[chosen, j] == 1 or entries[chosen, j] == -1):
+        best, pivot, support = 0.0, -1, np.flatnonzero(entries[chosen])
+        for j in support:
+            if j < columns and abs(entries[chosen, j]) == 1:
                 score = (column_count[j] - 0.99) / (room[j] + 0.01)
                 if pivot < 0 or score < best:
-                    best, pivot = score, j
+                    best, pivot = score, int(j)
+        usable[chosen] = False
         if pivot < 0:
-            usable[chosen] = False
             continue
-        sign = entries[chosen, pivot]
-        for place in range(filled):
-            entries[chosen, support[place]] *= sign
-        for i in range(rows):
+        entries[chosen] *= entries[chosen, pivot]
+        for i in range(len(entries)):
             weight = entries[i, pivot]
             if i == chosen or weight == 0:
                 continue
-            usable[i] = True
-            for place in range(filled):
-                j = support[place]
+            usable[i] = pending[i]
+            for j in support:
                 before = entries[i, j]
                 after = before - weight * entries[chosen, j]
                 entries[i, j] = after

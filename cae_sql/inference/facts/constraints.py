@@ -31,8 +31,7 @@ def constraints(
     place = np.full(knowledge.count, -1, dtype=np.int64)
     place[atoms] = np.arange(len(atoms))
     kept = np.flatnonzero(knowledge.matrix[:, atoms].any(axis=1))
-    rows = list[tuple[list[int], list[int], float, float]]()
-    attainers: dict[tuple[bool, int], int] = {}
+    rows, attainers = list[tuple[list[int], list[int], float, float]](), dict[tuple[bool, int], int]()
     for extreme in knowledge.extremes:
         if place[extreme.atoms[0]] < 0:
             continue

@@ -1,9 +1,8 @@
-"""Answered extremes: who attains them in a table, and the reading in which as few records as possible do.
+"""Answered extremes: which records attain them in a table, and the reading in which the fewest do.
 
-**Witnesses.** An answered MAX or MIN needs somebody who attains it. In a table some records that have its
-value are *held*: as long as they stay, everybody else may move inside the boxes. At the level of atoms: an
-atom of m records can attain its upper bound u at total s if one record can take u and the rest still fit,
-s − u >= (m − 1) l. One witness serves every extreme of that value.
+**Witnesses.** In a table some records that have an answered MAX or MIN are *held*: as long as they stay,
+everybody else may move inside the boxes. An atom of m records can attain its upper bound u at total s if one
+record can take u and the rest still fit, s − u >= (m − 1) l. One witness serves every extreme of that value.
 
 **Ties.** MAX{t,a} = MAX{t,b} = MAX{t,c} = 250 leaves tables in which a, b and c all have 250, and yet t = 250
 is almost certain: values that attain a maximum are rare. So besides all tables a decision judges those in
@@ -17,18 +16,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
 from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.rank import components
 from cae_sql.inference.solver import Program
 
 MOST_NODES = 10_000
 """Of the search for the fewest attainers; most are found at the root, these take seconds."""
-
-# --- who attains an extreme
+# --- witnesses
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,32 +44,24 @@ class Pins:
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Between what the atoms' totals must lie, (p,) each: boxes, less the records that are held."""
+    """Between what the atoms' totals must lie while the held records stay, (p,) each."""
 
     least: Ints
     most: Ints
 
 
 def bounds_of(boxes: Knowledge, pins: Pins) -> Bounds:
-    """What totals leave the held records where they are."""
+    """Boxes, less the records that are held."""
     loose = boxes.sizes - pins.count
     held = pins.top * boxes.high + pins.bottom * boxes.low
     return Bounds(held + loose * boxes.low, held + loose * boxes.high)
 
 
-def rooms(knowledge: Knowledge, totals: Ints, pins: Pins) -> tuple[Ints, Ints]:
-    """(p,) how far the totals can rise and fall while the held records stay."""
-    bounds = bounds_of(knowledge, pins)
-    return bounds.most - totals, totals - bounds.least
-
-
 def choose_witnesses(
     knowledge: Knowledge, totals: Ints, avoid: NDArray[np.bool_] | None = None, seed: int = 0
 ) -> Pins | None:
-    """Hold a record for every extreme, in atoms of many records where possible.
-
-    None where, at these totals (p,), some extreme is attained by nobody. `avoid` (p,): atoms to hold records
-    of only where nothing else serves; `seed` breaks ties.
+    """Hold a record for every extreme, in atoms of many records where possible; None where, at these totals
+    (p,), nobody attains some extreme. `avoid` (p,): atoms that serve last; `seed` breaks ties.
     """
     chance = np.random.default_rng(seed).random(knowledge.count)
 
@@ -86,8 +76,7 @@ def choose_witnesses(
 def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | None = None) -> Pins | None:
     """Hold so many records at each answered extreme; None where there are not enough.
 
-    Atoms that have the room at these totals (p,) are preferred, the roomiest, or with a seed any of them;
-    `basic` ones serve where nothing else does.
+    The roomiest atoms at these totals (p,) are preferred, or with a seed any with room; `basic` serve last.
     """
     chance = None if seed is None else np.random.default_rng(seed).random(boxes.count)
 
@@ -103,16 +92,13 @@ def _held(
     boxes: Knowledge, totals: Ints, copies: int,
     preference: Callable[[Ints, Ints, Ints], NDArray[np.float64]], exactly: bool,
 ) -> Pins | None:  # fmt: skip
-    """Records of the atoms with the greatest preference, by their other loose records and the room of those.
-
-    With `exactly` none without that room.
+    """Records of the atoms with the greatest preference, by their other loose records and the room of those,
+    which with `exactly` they must have.
     """
-    pins = Pins(np.zeros(boxes.count, dtype=np.int64), np.zeros(boxes.count, dtype=np.int64))
+    pins = Pins(np.zeros_like(boxes.low), np.zeros_like(boxes.low))
     # few candidates first: they have no choice
     for extreme in boxes.hardest_first:
         atoms = boxes.able_atoms[extreme]
-        if not len(atoms):
-            return None  # nobody can attain it: no table agrees
         low, high = boxes.low[atoms], boxes.high[atoms]
         # a box of one value attains it whatever happens; an interval that tables keep somebody in may be left
         if (boxes.own[0][atoms] == boxes.own[1][atoms]).any():
@@ -120,8 +106,8 @@ def _held(
         mine = pins.top if extreme.top else pins.bottom
         for _ in range(copies - int(mine[atoms].sum())):
             others = boxes.sizes[atoms] - pins.count[atoms] - 1
-            rest = totals[atoms] - pins.top[atoms] * high - pins.bottom[atoms] * low
-            rest = rest - (high if extreme.top else low)
+            held = pins.top[atoms] * high + pins.bottom[atoms] * low + (high if extreme.top else low)
+            rest = totals[atoms] - held
             slack = np.minimum(rest - others * low, others * high - rest)
             fits = (others >= 0) & (slack >= 0 if exactly else True)
             if not fits.any():
@@ -136,8 +122,8 @@ def _held(
 def without_ties(known: Knowledge) -> list[Knowledge]:
     """The reading without ties, strictest first; empty where it says nothing new.
 
-    Over each group of equal extremes, where the fewest records that could attain all of them must include one
-    from certain atoms, the reading says so; where one record attains them all, nobody else has the value.
+    Of each group of equal extremes: where the fewest records that could attain all of them must include one
+    of certain atoms, it says so; where one record attains them all, nobody else has the value.
     """
     if known.outer is not None:
         return [_kept_in(each, known) for each in without_ties(known.loosened)]
@@ -147,7 +133,7 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
         for value in sorted({extreme.value for extreme in answered}):
             equal = [e for e in answered if e.value == value]
             sets = [known.able(e) for e in equal]
-            for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()]):
+            for group in _overlapping([s for s in sets if (known.low[s] < known.high[s]).all()], known.count):
                 for atoms, alone in _needed(group):
                     added.append(Extreme(top, atoms, value))
                     if not alone:
@@ -166,7 +152,7 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
 
 
 def narrows(reading: Knowledge, known: Knowledge) -> bool:
-    """Whether it takes values from somebody: one who has such a value knows that the reading is wrong."""
+    """Whether it takes values from some record: who has such a value knows that the reading is wrong."""
     (low, high), (least, most) = reading.own, known.own
     return bool((low > least).any() or (high < most).any())
 
@@ -185,17 +171,15 @@ def _lumps_outside(known: Knowledge, equal: list[Extreme], group: list[Ints]) ->
     return found[[not all(np.isin(atom, e.lumps) for e in mine) for atom in found.tolist()]]
 
 
-def _overlapping(sets: list[Ints]) -> list[list[Ints]]:
-    """Sets joined where they share atoms; groups of two or more different ones."""
-    different = list({tuple(s.tolist()): s for s in sets}.values())
+def _overlapping(sets: list[Ints], count: int) -> list[list[Ints]]:
+    """Sets of some of so many atoms, joined where they share atoms; groups of two or more different ones."""
+    different = list({s.tobytes(): s for s in sets if len(s)}.values())
     if len(different) < 2:
         return []
-    atoms = np.unique(np.concatenate(different))
-    member = np.array([np.isin(atoms, s) for s in different])
-    shared = scipy.sparse.csr_matrix(member.astype(np.int64) @ member.T.astype(np.int64))
-    labels = scipy.sparse.csgraph.connected_components(shared, directed=False)[1]
-    groups = [[different[i] for i in np.flatnonzero(labels == k)] for k in range(labels.max() + 1)]
-    return [group for group in groups if len(group) > 1]
+    labels, groups = components(count, different), dict[int, list[Ints]]()
+    for each in different:
+        groups.setdefault(int(labels[each[0]]), []).append(each)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _needed(group: list[Ints]) -> list[tuple[Ints, bool]]:
@@ -220,27 +204,21 @@ def _inside(member: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 @lru_cache(maxsize=1024)
 def _in_all(shape: tuple[int, int], packed: bytes) -> tuple[int, ...]:
-    """Patterns (columns) in several sets (rows) without which no smallest choice meets all sets.
-
-    Hypothetical answers repeat the same sets again and again, so what was found is kept.
+    """Patterns (columns) in several sets (rows) without which no smallest choice meets all sets. Hypothetical
+    answers repeat the same sets, so what was found is kept.
     """
     bits = np.frombuffer(packed, dtype=np.uint8).reshape(shape[0], -1)
     patterns = np.unpackbits(bits, axis=1, count=shape[1]).astype(np.bool_)
     # a pattern that meets no more than another one does can be replaced by it, so it is never needed
     kept = np.flatnonzero(_inside(patterns.T).sum(axis=0) == 1)
-    open_ = {int(pattern) for pattern in kept if patterns[:, pattern].sum() > 1}
-    if not open_:
+    if not (patterns[:, kept].sum(axis=0) > 1).any():
         return ()
-    fewest = _smallest(patterns, kept)
-    open_, needed = open_ & set(fewest), list[int]()
-    while open_:
-        pattern = open_.pop()
-        other = _smallest(patterns, np.delete(np.arange(shape[1]), pattern))
-        if other and len(other) == len(fewest):
-            open_ &= set(other)
-        else:
-            needed.append(pattern)
-    return tuple(sorted(needed))
+    fewest, needed = _smallest(patterns, kept), list[int]()
+    for pattern in fewest:
+        if patterns[:, pattern].sum() > 1:
+            others = _smallest(patterns, np.delete(np.arange(shape[1]), pattern))
+            needed += [pattern] if len(others) != len(fewest) else []
+    return tuple(needed)
 
 
 def _smallest(patterns: NDArray[np.bool_], among: Ints) -> list[int]:

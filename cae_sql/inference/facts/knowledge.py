@@ -1,7 +1,7 @@
 """What the answers so far amount to, on the grid: atoms, boxes, independent sums, extremes that are attained.
 
-A `Knowledge` never changes; one more query makes a finer one. Sums enter without their right-hand side: a
-world that satisfies them carries it. An extreme enters with its value, because the value narrows boxes.
+A `Knowledge` never changes; one more query makes a finer one. Sums enter without their right-hand side, which
+a world that satisfies them carries; an extreme enters with its value, because that narrows boxes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.basis import NO_TABLEAU, Tableau, tableau_of
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints, Query
-from cae_sql.inference.facts.rank import coefficients_of, independent_sums, join, roots
+from cae_sql.inference.facts.rank import coefficients_of, components, independent_sums
 from cae_sql.inference.facts.spares import with_spares
 
 
@@ -33,8 +33,11 @@ class Extreme:
     value: int
     """In units."""
     lumps: Ints = field(default_factory=lambda: NO_LUMPS)
-    """Atoms of lumps in the query set, where they are apart: one of their cell that stands by itself can
-    attain the value in their place (`cae_sql.inference.facts.lumps`), so none of these is asked to."""
+    """Atoms of lumps in the query set, where they are apart: a record of their cell attains it for them."""
+
+    def over(self, parents: Ints) -> Extreme:
+        """The same over a finer partition: `parents` says of each of its atoms where it was."""
+        return replace(self, atoms=_within(parents, self.atoms), lumps=_within(parents, self.lumps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +48,13 @@ class Observed:
     weights: Ints | None
     """Of each atom's records in the sum; None: all 1."""
     noise: float
-    """Its variance; of a sum without weights that in terms of the variance of one record's value."""
+    """Its variance; of a sum without weights in terms of the variance of one record's value."""
     squares: bool = False
     """Whether it is the spread."""
 
     def over(self, parents: Ints) -> Observed:
-        """The same over a finer partition: `parents` says of each of its atoms where it was."""
-        found = np.flatnonzero(np.isin(parents, self.atoms))
+        """As `Extreme.over`."""
+        found = _within(parents, self.atoms)
         place = np.searchsorted(self.atoms, parents[found])
         return replace(self, atoms=found, weights=None if self.weights is None else self.weights[place])
 
@@ -71,10 +74,10 @@ class Knowledge:
     extremes: tuple[Extreme, ...] = ()
     """Answered extremes that somebody must attain; boxes already obey them."""
     implied: tuple[Extreme, ...] = ()
-    """Answered extremes that others attain for them: they matter to the reading without ties alone."""
+    """Answered extremes that those attain for them: they matter to the reading without ties alone."""
     outer: tuple[Ints, Ints] | None = None
-    """(p,) each: the boxes that answers leave, where `low` and `high` keep records in intervals for ranges of
-    statistics (`cae_sql.inference.facts.ranges`): up to two at a time may leave those. None: the same."""
+    """(p,) each: the boxes that answers leave, where `low` and `high` are narrower for ranges of statistics
+    (`cae_sql.inference.facts.ranges`): up to two records may leave those. None: the same."""
     observed: tuple[Observed, ...] = ()
     """What ranges of statistics say, for what is likely alone."""
     tableau: Tableau = NO_TABLEAU
@@ -83,10 +86,12 @@ class Knowledge:
     @classmethod
     def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> Knowledge:
         """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that."""
-        atoms = Atoms.apart(size, lumps)
+        return cls._over(Atoms.apart(size, lumps), top)
+
+    @classmethod
+    def _over(cls, atoms: Atoms, top: int) -> Knowledge:
         none = np.zeros((0, atoms.count), dtype=np.int64)
-        low = np.zeros(atoms.count, dtype=np.int64)
-        return cls(atoms, low, top * atoms.multiples, none)
+        return cls(atoms, np.zeros(atoms.count, dtype=np.int64), top * atoms.multiples, none)
 
     def grown(self, spares: int, top: int) -> Knowledge:
         """With so many spare records more, between 0 and top, an atom of their own that is in no answer."""
@@ -105,18 +110,15 @@ class Knowledge:
         cls, size: int, top: int, answers: Sequence[Answer], slack: int = 0, atoms: Atoms | None = None,
         lumps: Ints = NO_LUMPS,
     ) -> tuple[Knowledge, Ints]:  # fmt: skip
-        """Everything at once.
+        """All answers, whose right-hand sides are whole, at once, and those of the independent sums.
 
         Args:
             size: Number of records that are somebody's; answers may be about spare ones too.
             top: Greatest value, in units.
-            answers: Right-hand sides whole.
+            answers: What is known.
             slack: How far a sum may differ from what others say it is.
             atoms: The partition that the answers make, where it is known already.
-            lumps: For how many records each of those stands that come behind the records: counted as those.
-
-        Returns:
-            The knowledge, with sums in the smallest whole numbers that hold them, and their right-hand sides.
+            lumps: Behind the records, each counted as those it stands for.
 
         Raises:
             InconsistentAnswers: a sum contradicts others, or boxes are empty.
@@ -125,9 +127,7 @@ class Knowledge:
             atoms = Atoms(with_spares(size + len(lumps), answers), size + len(lumps), lumps)
             for answer in answers:
                 atoms.refine(answer)
-        low, high = np.zeros(atoms.count, dtype=np.int64), top * atoms.multiples
-        none = np.zeros((0, atoms.count), dtype=np.int64)
-        known = cls(atoms, low, high, none)
+        known = cls._over(atoms, top)
         for answer in answers:
             if answer.kind != "sum":
                 known = known.with_extreme(answer, int(answer.value))
@@ -137,12 +137,11 @@ class Knowledge:
         matrix = coefficients_of(atoms, sums)
         values = np.array([int(answer.value) for answer in sums], dtype=np.int64)
         rows = independent_sums(matrix, values, slack)
-        return replace(known, matrix=matrix if len(rows) == len(matrix) else matrix[rows]), values[rows]
+        return replace(known, matrix=matrix[rows]), values[rows]
 
     def without_sums(self) -> Knowledge:
         """Atoms, boxes and extremes alone."""
-        none = np.zeros((0, self.count), dtype=np.int64)
-        return replace(self, tableau=NO_TABLEAU, matrix=none)
+        return replace(self, tableau=NO_TABLEAU, matrix=self.matrix[:0])
 
     @property
     def sizes(self) -> Ints:
@@ -151,7 +150,7 @@ class Knowledge:
 
     @property
     def count(self) -> int:
-        """How many atoms there are."""
+        """Number of atoms."""
         return self.atoms.count
 
     @cached_property
@@ -172,14 +171,12 @@ class Knowledge:
     @property
     def narrowest(self) -> int:
         """Units that the narrowest box of somebody leaves: greatest minus least value."""
-        low, high = self.own
-        return int((high - low)[self.protected].min())
+        return int((self.own[1] - self.own[0])[self.protected].min())
 
     @property
     def widest(self) -> int:
         """Units that the widest box of somebody leaves."""
-        low, high = self.own
-        return int((high - low)[self.protected].max())
+        return int((self.own[1] - self.own[0])[self.protected].max())
 
     @property
     def members(self) -> tuple[Ints, Ints]:
@@ -189,13 +186,8 @@ class Knowledge:
     @cached_property
     def components(self) -> Ints:
         """(p,) which component each atom is in: atoms that share no sum and no extreme are independent."""
-        root = np.arange(self.count)
-        for row in self.matrix:
-            join(root, np.flatnonzero(row))
-        for extreme in self.extremes:
-            join(root, extreme.atoms)
-        labels: Ints = np.unique(roots(root), return_inverse=True)[1]
-        return labels
+        extremes = [extreme.atoms for extreme in self.extremes]
+        return components(self.count, [*map(np.flatnonzero, self.matrix), *extremes])
 
     @cached_property
     def able_atoms(self) -> dict[Extreme, Ints]:
@@ -210,14 +202,12 @@ class Knowledge:
     def totals(self, values: NDArray[np.int64]) -> Ints:
         """(w, p) the atoms' totals in worlds (w, n); whole numbers all the way."""
         order, firsts = self.members
-        totals: Ints = np.add.reduceat(values[:, order], firsts[:-1], axis=1)
-        return totals
+        return np.add.reduceat(values[:, order], firsts[:-1], axis=1)
 
     def room(self, totals: Ints) -> NDArray[np.float64]:
         """(p,) how far the atoms can move in these worlds (w, p) on average, to the nearer side."""
-        up = self.sizes * self.high - totals
-        down = totals - self.sizes * self.low
-        room: NDArray[np.float64] = np.maximum(np.minimum(up, down), 0).mean(axis=0)
+        nearer = np.minimum(self.sizes * self.high - totals, totals - self.sizes * self.low)
+        room: NDArray[np.float64] = np.maximum(nearer, 0).mean(axis=0)
         return room
 
     def refined(self, queries: Sequence[Query]) -> Knowledge:
@@ -225,33 +215,22 @@ class Knowledge:
         atoms = self.atoms.copy()
         parents = np.arange(self.count)
         for query in queries:
-            atoms.refine(query)
-            parents = parents[atoms.parents]
+            parents = parents[atoms.refine(query)]
         if atoms.count == self.count:
             return self
-        finer, implied = (
-            tuple(
-                replace(e, atoms=np.flatnonzero(np.isin(parents, e.atoms)), lumps=_of(parents, e.lumps))
-                for e in extremes
-            )
-            for extremes in (self.extremes, self.implied)
-        )
         return Knowledge(
             atoms,
             self.low[parents],
             self.high[parents],
             np.ascontiguousarray(self.matrix[:, parents]),
-            finer,
-            implied,
+            tuple(each.over(parents) for each in self.extremes),
+            tuple(each.over(parents) for each in self.implied),
             self.outer and (self.outer[0][parents], self.outer[1][parents]),
             tuple(each.over(parents) for each in self.observed),
         )
 
     def with_sums(self, queries: Sequence[Query], totals: Ints) -> tuple[Knowledge, Ints]:
-        """With more sums, over a partition refined by them, and which are independent.
-
-        `totals` (p,) are those of any table.
-        """
+        """With more sums, over a partition refined by them, and which are independent; any table's totals."""
         before = len(self.matrix)
         matrix = np.vstack([self.matrix, coefficients_of(self.atoms, queries)])
         rows = independent_sums(matrix, matrix @ totals)
@@ -274,12 +253,8 @@ class Knowledge:
         times, top = self.atoms.multiples[atoms], query.kind == "max"
 
         def narrowed(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-            low, high = low.copy(), high.copy()
-            if top:
-                high[atoms] = np.minimum(high[atoms], value * times)
-            else:
-                low[atoms] = np.maximum(low[atoms], value * times)
-            return low, high
+            least, most = (0, value * times) if top else (value * times, high[atoms])
+            return _boxed(low, high, atoms, least, most)
 
         low, high = narrowed(self.low, self.high)
         known = replace(self, low=low, high=high, outer=self.outer and narrowed(*self.outer))
@@ -289,27 +264,23 @@ class Knowledge:
         """With some records kept in intervals, over a partition already refined by them."""
         if not queries:
             return self
-        low, high = self.low.copy(), self.high.copy()
+        low, high = self.low, self.high
         for query in queries:
-            atoms, (least, most) = np.unique(self.atoms.labels[query.members]), query.region[0]
-            low[atoms], high[atoms] = np.maximum(low[atoms], least), np.minimum(high[atoms], most)
+            low, high = _boxed(low, high, np.unique(self.atoms.labels[query.members]), *query.region[0])
         return replace(self, low=low, high=high, outer=self.own)
 
     def _with_attained(self, extreme: Extreme) -> Knowledge:
-        """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them.
-
-        Boxes only narrow, and narrow both alike, so what is implied once stays so.
+        """With an extreme that boxes obey; of equal ones only the innermost need somebody to attain them, as
+        boxes narrow alike.
         """
         able = self.able(extreme)
-        inside = np.zeros(self.count, dtype=np.bool_)
-        inside[able] = True
         kept, implied = list[Extreme](), list(self.implied)
         for other in self.extremes:
             if other.top != extreme.top or other.value != extreme.value:
                 kept.append(other)
                 continue
             others = self.able(other)
-            shared = int(inside[others].sum())
+            shared = int(np.isin(others, able).sum())
             if shared == len(others):  # the other one is inside, or the same
                 return replace(self, implied=(*self.implied, extreme))
             (implied if shared == len(able) else kept).append(other)
@@ -327,8 +298,7 @@ class Knowledge:
         return replace(self, tableau=Tableau.without_pivots(self.matrix) if found is None else found[0])
 
     def forced_extreme(self, query: Query) -> int | None:
-        """The value of a MAX or MIN that the answers settle: one inside the set attains it, and no box goes
-        beyond it. Else None."""
+        """The value of a MAX or MIN where one in the set attains it and no box goes beyond it; else None."""
         if self.outer is not None:
             return self.loosened.forced_extreme(query)
         atoms, counts = np.unique(self.atoms.labels[query.members], return_counts=True)
@@ -347,6 +317,13 @@ class Knowledge:
         return None
 
 
-def _of(parents: Ints, atoms: Ints) -> Ints:
+def _boxed(low: Ints, high: Ints, atoms: Ints, least: Ints | int, most: Ints | int) -> tuple[Ints, Ints]:
+    """Boxes, those of some atoms made no wider than this."""
+    low, high = low.copy(), high.copy()
+    low[atoms], high[atoms] = np.maximum(low[atoms], least), np.minimum(high[atoms], most)
+    return low, high
+
+
+def _within(parents: Ints, atoms: Ints) -> Ints:
     """The parts of some atoms: `parents` says of each part where it was."""
-    return np.flatnonzero(np.isin(parents, atoms)) if len(atoms) else atoms
+    return np.flatnonzero(np.isin(parents, atoms))

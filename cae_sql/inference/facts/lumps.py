@@ -1,23 +1,20 @@
 """Lumps: many records that nobody tells apart, as one thing that has the sum of their values.
 
-Of a cell, the records that agree in everything public, a few stand in a system one by one. The others stand
-as lumps of 1, 2, 4, 8, … records each, at most one of a size. The values of q records on the grid 0..top add
-up to any whole number from 0 to q · top and to no other. So a table of all records that agrees with answered
-sums leaves, each lump's values added up, one of records and lumps; and of every table of records and lumps
-there is one of all records. What is possible for the records of a system is the same in both: for one of
-them, for two together, for all.
+Of a cell, the records that agree in everything public, a few stand in a system one by one, the others as
+lumps of 1, 2, 4, 8, … records each, at most one of a size. The values of q records on the grid 0..top add up
+to any whole number from 0 to q · top and to no other, so the tables of all records and those of records and
+lumps leave the same to the records of a system: to one, to two together, to all.
 
 As long as every query has all of a cell or nothing of it, a record that went into a lump can change places
-with one that stands by itself. So what holds of these holds of all of the cell; of a record and an insider
-too where at least two stand by themselves. Lumps are nobody's: none is judged and none is an insider.
+with one that stands by itself: what holds of these holds of all of the cell, and of a record and an insider
+where at least two stand by themselves. Lumps are nobody's: none is judged and none is an insider.
 
-Promise: memory and time hang on how many cells there are, not on how many records.
+Promise: memory and time hang on the number of cells, not of records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,18 +27,11 @@ from cae_sql.inference.facts.spares import own
 
 FEWEST = 4
 """Records of a cell that stand by themselves at least: one who is judged, an insider, and two more who may
-have the cell's least and greatest value in place of somebody who went into a lump."""
+have the cell's least and greatest value in place of a lump's records."""
 
 
 def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
-    """How many of the records of one cell stand by themselves, and (m,) how many each lump stands for.
-
-    From twice `kept` on there are lumps; then `kept` records, or up to twice as many, stand by themselves, so
-    that the lumps are few.
-
-    Raises:
-        InvalidInput: fewer than none, or fewer kept than `FEWEST`.
-    """
+    """How many records of a cell stand by themselves, `kept` or up to twice as many, and (m,) the lumps."""
     if count < 0 or kept < FEWEST:
         raise InvalidInput(f"a cell needs a count of at least 0 and {FEWEST} or more kept records")
     if count < 2 * kept:
@@ -53,69 +43,39 @@ def in_lumps(count: int, kept: int) -> tuple[int, Ints]:
 
 
 def checked(lumps: ArrayLike | None) -> Ints:
-    """(m,) how many records each lump stands for.
-
-    Raises:
-        InvalidInput: something else than powers of two.
-    """
-    if lumps is None:
-        return NO_LUMPS
-    given = np.asarray(lumps)
-    if given.shape == (0,):
-        return NO_LUMPS
-    if given.ndim != 1 or given.dtype.kind not in "iu":
+    """(m,) how many records each lump stands for; InvalidInput where these are no powers of two."""
+    given = np.asarray(NO_LUMPS if lumps is None else lumps)
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
         raise InvalidInput("lumps must be a list of whole numbers: how many records each stands for")
-    wrong = np.flatnonzero((given < 1) | (given & (given - (given > 0)) != 0))
-    if len(wrong):
-        place = int(wrong[0])
-        raise InvalidInput(f"lump {place} stands for {given[place]} records: a power of two is needed", place)
+    for place, each in enumerate(given.tolist()):
+        if each < 1 or each & (each - 1):
+            raise InvalidInput(f"lump {place} stands for {each} records: a power of two is needed", place)
     return given.astype(np.int64)
 
 
-class Named:
-    """Which records answers treat as a lump: those may have its extremes in its place."""
-
-    def __init__(self, size: int, lumps: Ints) -> None:
-        """So many records and lumps, which before any answer are all treated alike."""
-        self._size, self._lumps = size, lumps
-        self._forget()
-
-    def _forget(self) -> None:
-        self._answers: list[Query] = []
-        self._atoms = Atoms(self._size + len(self._lumps))
-        self._extreme = np.zeros(len(self._lumps), dtype=np.bool_)
-        """(m,) which lumps are in an extreme."""
-
-    def fit(self, answers: Sequence[Query], queries: Sequence[Query]) -> bool:
-        """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it."""
-        if self._answers != list(answers[: len(self._answers)]):
-            self._forget()
-        self._take(answers[len(self._answers) :])
-        twin = copy(self)
-        twin._answers, twin._atoms, twin._extreme = [], self._atoms.copy(), self._extreme.copy()
-        twin._take(queries)
-        labels = twin._atoms.labels
-        alike = np.bincount(labels[: self._size], minlength=twin._atoms.count)
-        return bool((alike[labels[self._size :][twin._extreme]] >= FEWEST).all())
-
-    def _take(self, answers: Sequence[Query]) -> None:
-        for answer in answers:
-            asked = own(answer, self._size + len(self._lumps))
-            self._atoms.refine(asked)
-            lumps = asked.members[asked.members >= self._size] - self._size
-            if answer.kind != "sum":
-                self._extreme[lumps[self._lumps[lumps] > 1]] = True
-        self._answers += answers
+def have_equals(
+    atoms: Atoms, size: int, lumps: Ints, answers: Sequence[Query], queries: Sequence[Query]
+) -> bool:
+    """Whether beside each lump in an extreme there are `FEWEST` records that all of these treat as it, which
+    may have its extremes in its place. `atoms` is the answers' partition.
+    """
+    whole, extreme = size + len(lumps), np.zeros(len(lumps), dtype=np.bool_)
+    if queries:
+        atoms = atoms.copy()
+    for query in queries:
+        atoms.refine(own(query, whole))
+    for query in (*answers, *queries):
+        if query.kind != "sum":
+            extreme[query.members[(query.members >= size) & (query.members < whole)] - size] = True
+    alike = np.bincount(atoms.labels[:size], minlength=atoms.count)
+    return bool((alike[atoms.labels[size:whole][extreme & (lumps > 1)]] >= FEWEST).all())
 
 
 def weight(query: Query, size: int, lumps: Ints) -> tuple[int, int]:
-    """The positive and the negative coefficients of a sum added up, each lump's once for every record in it.
-
-    `size` records stand by themselves; lumps follow; whoever comes behind them counts once.
+    """The positive and the negative coefficients of a sum added up, each lump's once for every record in it:
+    lumps follow the first `size` records, spare records follow them.
     """
-    signs = np.ones(len(query.members), dtype=np.int64) if query.coefficients is None else query.coefficients
+    signs = query.signs.copy()
     first, last = np.searchsorted(query.members, [size, size + len(lumps)])
-    if first < last:
-        signs = signs.copy()
-        signs[first:last] *= lumps[query.members[first:last] - size]
+    signs[first:last] *= lumps[query.members[first:last] - size]
     return int(signs[signs > 0].sum()), int(signs[signs < 0].sum())

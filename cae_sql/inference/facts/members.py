@@ -10,23 +10,17 @@ from cae_sql.inference.facts.query import Ints
 
 
 def records_of(records: ArrayLike, size: int, noun: str = "records") -> Ints:
-    """(k,) record numbers as given, or those of a mask of all `size` records.
-
-    Raises:
-        InvalidInput: out of range, or not numbers at all.
-    """
+    """(k,) record numbers as given, or those of a mask of all `size` records; InvalidInput of others."""
     try:
         given = np.asarray(records)
     except ValueError as error:
         raise InvalidInput(f"{noun} must be a list of record numbers or a boolean mask") from error
-    if given.ndim != 1:
-        raise InvalidInput(f"{noun} must be a list of record numbers or a boolean mask")
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "biu"):
+        raise InvalidInput(f"{noun} must be a list of record numbers, whole numbers, or a boolean mask")
     if given.dtype == np.bool_:
         if len(given) != size:
             raise InvalidInput(f"a mask must have {size} entries, not {len(given)}")
         return np.flatnonzero(given)
-    if len(given) and given.dtype.kind not in "iu":
-        raise InvalidInput(f"{noun} must be whole numbers or a boolean mask")
     wrong = np.flatnonzero((given < 0) | (given >= size))
     if len(wrong):
         raise InvalidInput(f"no record {given[wrong[0]]}: records are 0 to {size - 1}", int(wrong[0]))
@@ -34,10 +28,9 @@ def records_of(records: ArrayLike, size: int, noun: str = "records") -> Ints:
 
 
 def members_of(members: ArrayLike, size: int) -> tuple[Ints, Ints]:
-    """Members of an answer ascending, (m,), and where each was given.
+    """Members of an answer, one or more, each once, ascending, (m,), and where each was given.
 
-    Raises:
-        InvalidInput: none, twice, out of range, or not numbers at all.
+    InvalidInput of others.
     """
     numbers = records_of(members, size, "members")
     if not len(numbers):

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cae_sql.domain import Number, exact
 from cae_sql.errors import InconsistentAnswers, InvalidInput
 
 Kind = Literal["sum", "max", "min", "count", "quantile", "weighted", "spread", "held", "about", "squares"]
@@ -23,8 +24,20 @@ Ints = NDArray[np.int64]
 Name = tuple[str, bytes, bytes]
 """Of a query, as `Query.name`."""
 
+LARGEST_TOTAL = 2**61
+"""Sums in units must stay below this, so that they and their differences fit 64 bits."""
+MOST_RECORDS = 2**52
+"""Records, those in lumps too: floats count them."""
 SNAP = Fraction(1, 10**6)
 """A sum this near to the grid, in units, is taken to be on it: means arrive as rounded quotients."""
+
+
+def within_region(values: NDArray[np.integer], region: Region) -> NDArray[np.bool_]:
+    """Which values are in a region."""
+    found = np.zeros(values.shape, dtype=np.bool_)
+    for low, high in region:
+        found |= (low <= values) & (values <= high)
+    return found
 
 
 @dataclass(frozen=True)
@@ -32,16 +45,36 @@ class Grid:
     """How column values and units translate."""
 
     minimum: Fraction
-    """Least value of the domain."""
     unit: Fraction
-    """Width of a unit."""
     top: Fraction
     """Greatest value of the domain, in units; whole on a grid."""
     whole: bool
     """Whether values lie on the grid, or anywhere between minimum and maximum."""
 
+    @classmethod
+    def of(cls, minimum: Number, maximum: Number, resolution: Number | None, records: int) -> Grid:
+        """The values minimum + k · resolution that so many records may have; None: any between.
+
+        InvalidInput of an empty or infinite domain, a resolution <= 0, or sums of all that do not fit.
+        """
+        low, high = exact(minimum, "minimum"), exact(maximum, "maximum")
+        if high < low:
+            raise InvalidInput(f"maximum ({maximum}) must not be less than minimum ({minimum})")
+        if resolution is None:
+            return cls(low, Fraction(1), high - low, whole=False)
+        unit = exact(resolution, "resolution")
+        if unit <= 0:
+            raise InvalidInput(f"resolution must be greater than 0, not {resolution}")
+        grid = cls(low, unit, Fraction((high - low) // unit), whole=True)
+        if grid.top * records > LARGEST_TOTAL or records > MOST_RECORDS:
+            raise InvalidInput(
+                f"{records} records of up to {grid.top + 1} values: sums must stay below 2**61 "
+                "steps of the resolution; take a coarser resolution or a narrower domain"
+            )
+        return grid
+
     def to_units(self, value: Fraction) -> Fraction:
-        """A column value in units."""
+        """The inverse of `to_value`."""
         return (value - self.minimum) / self.unit
 
     def to_value(self, units: Fraction | int) -> Fraction:
@@ -55,8 +88,8 @@ class Query:
 
     kind: Kind
     """"sum" (means included), "max" or "min"; "count", "quantile", "weighted" (a sum with any weights) and
-    "spread" (squared deviations from the mean), of which ranges alone are told; "held", "about", "squares",
-    which are kept of a range (`cae_sql.inference.facts.ranges`)."""
+    "spread" (squared deviations from the mean), of which ranges alone are told; "held", "about" and "squares"
+    are kept of a range (`cae_sql.inference.facts.ranges`)."""
     members: Ints
     """(m,) record numbers, ascending, each once."""
     coefficients: Ints | None = None
@@ -80,15 +113,17 @@ class Query:
             further += repr((self.region, self.ranks, self.part)).encode()
         return self.kind, self.members.tobytes(), further
 
+    @property
+    def signs(self) -> Ints:
+        """(m,) the coefficients, ones where there are none."""
+        return np.ones(len(self.members), dtype=np.int64) if self.coefficients is None else self.coefficients
+
     def of(self, values: NDArray[np.integer]) -> NDArray[np.int64]:
         """The answer in units to tables (…, n) in units; of what is no unit the one below."""
         picked = values[..., self.members].astype(np.int64)
         found: NDArray[np.int64]
         if self.kind == "count":
-            found = sum(
-                ((low <= picked) & (picked <= high) for low, high in self.region),
-                np.zeros(picked.shape, dtype=np.int64),
-            ).sum(axis=-1)
+            found = within_region(picked, self.region).sum(axis=-1)
         elif self.kind == "quantile":
             lower, upper = (np.sort(picked, axis=-1)[..., rank] for rank in self.ranks)
             found = lower + self.part.numerator * (upper - lower) // self.part.denominator
@@ -116,59 +151,49 @@ class Answer(Query):
     """Right-hand side in units, for the coefficients above; whole on a grid."""
 
 
-def sum_answer(members: Ints, coefficients: list[Fraction] | None, total: Fraction, grid: Grid) -> Answer:
-    """A sum as a row of coprime integers.
+def sum_answer(
+    members: Ints, people: Ints, coefficients: list[Fraction] | None, total: Fraction, grid: Grid
+) -> Answer:
+    """The sum Σ coefficient · value = total, in units of the column, as a row of coprime integers.
 
-    Args:
-        members: (m,) record numbers, ascending, each once.
-        coefficients: One per member, in the same order; None where all are 1.
-        total: Σ coefficient · value, in units of the column.
-        grid: The grid of the system.
-
-    Raises:
-        InvalidInput: no member, or no coefficient other than 0.
-        InconsistentAnswers: no table on the grid has this sum.
+    Members (m,) ascend, each once, and are so many people (m,); coefficients are in their order, None where
+    all are 1. InvalidInput where all are 0, InconsistentAnswers where no table on the grid has this sum.
     """
-    whole_weight: Fraction
     if coefficients is None or (len({*coefficients}) == 1 and coefficients[0] != 0):
-        if not len(members):
-            raise InvalidInput("a sum needs at least one member")
         common = Fraction(1) if coefficients is None else coefficients[0]
-        row, factor, whole_weight = None, 1 / common, common * len(members)
+        row, factor, least = None, 1 / common, common * int(people.sum()) * grid.minimum
     else:
         kept = [place for place, weight in enumerate(coefficients) if weight != 0]
         if not kept:
             raise InvalidInput("a sum needs at least one member with a coefficient other than 0")
-        exact = [coefficients[place] for place in kept]
-        scale = lcm(*(weight.denominator for weight in exact))
-        factor = Fraction(scale, gcd(*(int(weight * scale) for weight in exact)))
-        whole = [int(weight * factor) for weight in exact]
+        given = [coefficients[place] for place in kept]
+        scale = lcm(*(weight.denominator for weight in given))
+        factor = Fraction(scale, gcd(*(int(weight * scale) for weight in given)))
+        whole = [int(weight * factor) for weight in given]
         if max(map(abs, whole)) > 2**31:
             raise InvalidInput("coefficients must not differ by a factor of more than 2**31")
-        members, row, whole_weight = members[kept], np.array(whole, dtype=np.int64), Fraction(sum(exact))
-    value = (total - whole_weight * grid.minimum) / grid.unit * factor
+        members, row = members[kept], np.array(whole, dtype=np.int64)
+        times = zip(given, people[kept].tolist(), strict=True)
+        least = sum((weight * each for weight, each in times), Fraction(0)) * grid.minimum
+    value = (total - least) / grid.unit * factor
     if grid.whole:
-        near = Fraction(round(value))
-        if abs(near - value) > SNAP * max(factor, Fraction(1)):
-            raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has the sum {total}")
-        value = near
+        value = _near(value, SNAP * max(factor, Fraction(1)), f"the sum {total}", grid)
     return Answer(kind="sum", members=members, coefficients=row, value=value, factor=factor)
 
 
-def extreme_answer(kind: Kind, members: Ints, extreme: Fraction, grid: Grid) -> Answer:
-    """A maximum or minimum over the members.
+def _near(value: Fraction, snap: Fraction, noun: str, grid: Grid) -> Fraction:
+    """The whole number that near to a value in units."""
+    found = Fraction(round(value))
+    if abs(found - value) > snap:
+        raise InconsistentAnswers(f"no table on the grid of resolution {grid.unit} has {noun}")
+    return found
 
-    Raises:
-        InvalidInput: no member.
-        InconsistentAnswers: the extreme is outside the domain, or not on the grid.
-    """
-    if not len(members):
-        raise InvalidInput(f"a {kind} needs at least one member")
+
+def extreme_answer(kind: Kind, members: Ints, extreme: Fraction, grid: Grid) -> Answer:
+    """A maximum or minimum over the members; InconsistentAnswers if outside the domain or off the grid."""
     value = grid.to_units(extreme)
     if not 0 <= value <= grid.top:
         raise InconsistentAnswers(f"a {kind} of {float(extreme):g} lies outside the domain")
-    if grid.whole and value.denominator != 1:
-        if abs(Fraction(round(value)) - value) > SNAP:
-            raise InconsistentAnswers(f"a {kind} of {float(extreme):g} is not on the grid")
-        value = Fraction(round(value))
+    if grid.whole:
+        value = _near(value, SNAP, f"the {kind} {float(extreme):g}", grid)
     return Answer(kind=kind, members=members, value=value)

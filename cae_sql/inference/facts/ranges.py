@@ -1,19 +1,16 @@
-"""What the range of a statistic says, and who is held where so that all tables that are looked at keep it.
+"""What the range of a statistic says, and which records are held where so that tables keep it.
 
-It is no sum, so moves that keep all sums need not keep it. Tables keep it all the same, in two ways.
+It is no sum, so moves that keep all sums need not keep it. Tables keep it in two ways.
 
-* *Shares*: "at least k of S have values in R" is what ranges of counts and quantiles say. "Between a and b of
-  S are above c" is one share of those above and one of the others; "the median of S is between l and u" is
-  one of the values from l on and one of those up to u. Some records of S are *held* in R, as those who attain
-  an answered maximum are: more of them than k by as many as may be elsewhere, the one who is looked at and
-  the insider. Everybody who pays keeps to the interval he is held in; the two who are looked at may leave
-  theirs, and at least k stay.
+* *Shares*: "at least k of S have values in R" is what ranges of counts and quantiles say: "the median of S is
+  between l and u" is one share of the values from l on and one of those up to u. Some records of S are *held*
+  in R: more of them than k by as many as may be elsewhere, the one who is looked at and the insider. Records
+  that compensate keep to the interval they are held in; the two may leave theirs, and at least k stay.
 * *Bounds*: ranges of weighted sums and of the spread (all deviations squared) hang on every member. Tables
   keep them by a margin: they lie inside, and what is moved changes the statistic by less than that
   (`cae_sql.inference.tables.margins`).
 
-So of a range nothing is shown but by tables in which these records are held. Who they are is no secret: it
-follows from the question, its range and tables that are drawn.
+Which records are held is no secret: it follows from the question, its range and tables that are drawn.
 
 Source: `mathematics.md`, 8 (soft constraints with a margin; s = 1 for a record, 1 for an insider).
 """
@@ -26,12 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.inference.facts.query import Ints, Query, Region
+from cae_sql.inference.facts.query import Ints, Query, Region, within_region
 
-CELLS = 32
-"""Into so many intervals the domain is cut ..."""
-REACH = 0.25
-"""... and so far beyond his own, as a part of the domain, everybody may be of whom a bound is known."""
+CELLS, REACH = 32, 0.25
+"""Members of bounds stay within so much of the domain around the one of so many intervals they are in."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +39,7 @@ class Share:
 
     def holds(self, values: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which values are in the region."""
-        found = np.zeros(values.shape, dtype=np.bool_)
-        for low, high in self.region:
-            found |= (low <= values) & (values <= high)
-        return found
+        return within_region(values, self.region)
 
     def inside(self, table: NDArray[np.integer]) -> NDArray[np.bool_]:
         """(m,) whose value in a table (n,) is in the region."""
@@ -60,8 +52,8 @@ class Bound:
 
     query: Query
     least: int | None
-    """None: nothing is said of that end."""
     most: int | None
+    """None: nothing is said of that end."""
     width: int
     """Of the cells that such a statistic is told by: how far inside a table should be led."""
 
@@ -71,31 +63,23 @@ Kept = Share | Bound
 
 
 def kept_of(query: Query, told: tuple[int | None, int | None], top: int, width: int) -> list[Kept]:
-    """What it takes for any statistic to lie between two ends, told by cells of one width."""
-    if query.kind in ("weighted", "spread"):
-        return [Bound(query, *told, width)]
-    return [*shares_of(query, *told, top)]
+    """What it takes for a statistic to lie between two ends, as `Query.of` gives answers; None: no such end.
 
-
-def shares_of(query: Query, least: int | None, most: int | None, top: int) -> list[Share]:
-    """What it takes for a count or a quantile to lie between two ends, as `Query.of` gives answers.
-
-    Of an end that is None nothing is said; `top` is the greatest value of a record, in units.
+    `top` is the greatest value of a record, in units, `width` that of the cells that ends are told by.
     """
-    members, found = query.members, list[tuple[Region, int]]()
-    if query.kind == "count":
-        if least is not None:
-            found.append((query.region, least))
-        if most is not None:
-            found.append((complement(query.region, top), len(members) - most))
-    else:
-        # Query.of rounds downwards what lies between two values: the first is enough for the lower end, the
-        # second for the upper one
-        if least is not None:
-            found.append((((least, top),), len(members) - query.ranks[0]))
-        if most is not None:
-            found.append((((0, most),), query.ranks[1] + 1))
-    return [Share(members, region, count) for region, count in found if count > 0]
+    (least, most), count = told, len(query.members)
+    if query.kind in ("weighted", "spread"):
+        return [Bound(query, least, most, width)]
+    found = list[tuple[Region, int]]()
+    # of a quantile `Query.of` rounds downwards what lies between two values: the first is enough for the
+    # lower end, the second for the upper one
+    counted = query.kind == "count"
+    if least is not None:
+        found.append((query.region, least) if counted else (((least, top),), count - query.ranks[0]))
+    if most is not None:
+        outside = complement(query.region, top), count - most
+        found.append(outside if counted else (((0, most),), query.ranks[1] + 1))
+    return [Share(query.members, region, count) for region, count in found if count > 0]
 
 
 def complement(region: Region, top: int) -> Region:
@@ -111,13 +95,10 @@ def complement(region: Region, top: int) -> Region:
 def held_in(
     kept: Sequence[Kept], table: NDArray[np.integer], boxes: tuple[Ints, Ints], spare: int
 ) -> list[Query] | None:
-    """Who is held where so that tables keep the shares, by interval; None where too few are inside.
+    """Which records are held so that tables keep the shares, by interval; None where too few are inside.
 
-    Args:
-        kept: Shares and bounds to be kept.
-        table: (n,) one that keeps them with `spare` to spare; whoever is furthest inside is held.
-        boxes: (n,) each: in which intervals tables keep records already.
-        spare: As many as may be elsewhere.
+    They are those furthest inside in a table (n,) that keeps the shares with `spare` to spare; `boxes` (n,)
+    are the intervals in which tables keep records already.
     """
     (low, high), top = (each.copy() for each in boxes), int(boxes[1].max())
     for share in (each for each in kept if isinstance(each, Share)):
@@ -134,8 +115,7 @@ def held_in(
         up = np.where(most < top, most - table[records], np.iinfo(np.int64).max)
         chosen = np.argsort(-np.minimum(down, up), kind="stable")[:wanted]
         these = records[chosen]
-        low[these] = np.maximum(low[these], least[chosen])
-        high[these] = np.minimum(high[these], most[chosen])
+        low[these], high[these] = np.maximum(low[these], least[chosen]), np.minimum(high[these], most[chosen])
     if (low > high).any() or not _near(kept, table, low, high, top):
         return None
     changed = np.flatnonzero((low > boxes[0]) | (high < boxes[1]))
@@ -149,14 +129,12 @@ def held_in(
 def _near(kept: Sequence[Kept], table: NDArray[np.integer], low: Ints, high: Ints, top: int) -> bool:
     """Keep members of bounds near to where they are, in place; whether they are in their boxes.
 
-    Those with like values come into one part, so that the totals of parts say what the statistic is; that
-    they stay near keeps down what a payment of theirs can change.
+    Those with like values come into one part, whose totals say what the statistic is; staying near keeps down
+    what a payment of theirs can change.
     """
     bounds = [each.query.members for each in kept if isinstance(each, Bound)]
-    if not bounds:
-        return True
-    if ((table < low) | (table > high)).any():
-        return False
+    if not bounds or ((table < low) | (table > high)).any():
+        return not bounds
     members = np.unique(np.concatenate(bounds))
     width, reach = max(1, (top + 1) // CELLS), int(top * REACH)
     first = table[members] - table[members] % width

@@ -1,12 +1,12 @@
 """Which answered sums are independent, whether the others agree with them, and which atoms they connect.
 
-Sums are eliminated modulo a prime that each process draws anew. One that vanishes is checked in fractions
-before it is left out, so chance decides nothing: at worst a sum that follows is kept.
+Sums are eliminated modulo a prime that each process draws anew. One that vanishes is left out only if
+fractions confirm it, so chance decides nothing: at worst a sum that follows is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -25,21 +25,15 @@ def coefficients_of(atoms: Atoms, sums: Sequence[Query]) -> NDArray[np.signedint
     """(k, p) the sums over the atoms, in the smallest whole numbers that hold them."""
     largest = max((int(np.abs(s.coefficients).max()) for s in sums if s.coefficients is not None), default=1)
     matrix = np.zeros((len(sums), atoms.count), dtype=np.min_scalar_type(-largest - 1))
-    for place, answer in enumerate(sums):
-        atoms.fill_row(answer, matrix[place])
+    for row, answer in zip(matrix, sums, strict=True):
+        row[:] = atoms.row(answer)
     return matrix
 
 
 def independent_sums(matrix: NDArray[np.signedinteger], values: Ints, slack: int = 0) -> Ints:
-    """Rows that are independent, as many as there are; the others follow from them.
+    """Rows of sums (k, p) over the atoms that are independent; the others follow from them.
 
-    Args:
-        matrix: (k, p) the sums over the atoms.
-        values: (k,) their right-hand sides.
-        slack: How far the right-hand side of a sum may be from what others say it is.
-
-    Raises:
-        InconsistentAnswers: a sum that follows from others has another right-hand side than they say.
+    InconsistentAnswers where a right-hand side (k,) is further than `slack` from what others say it is.
     """
     prime, count = drawn_prime(), matrix.shape[1]
     by_column = scipy.sparse.csc_array(matrix.astype(np.int64, copy=False))
@@ -69,15 +63,10 @@ def _add_up(matrix: NDArray[np.signedinteger], row: int, terms: Mapping[int, Fra
 
 
 def eliminated(matrix: scipy.sparse.csc_array, order: Ints, prime: int) -> tuple[Ints, Ints]:
-    """Pivots (k,), and rows Y (k, k), of Y A in echelon form modulo a prime, over columns in some order.
+    """Pivots (k,), and rows Y (k, k), of Y A in echelon form modulo a prime below 2³¹, A (k, q) whole.
 
-    A pivot is a place in the order, and their number where a row vanishes: row i is 0 before its pivot. Y is
-    lower triangular with ones, so that a row vanishes that follows from those before it.
-
-    Args:
-        matrix: A (k, q) whole coefficients.
-        order: Of the columns, some or all.
-        prime: Below 2³¹.
+    A pivot is a place in the order of columns, some or all, and their number where a row vanishes: row i is 0
+    before its pivot. Y is lower triangular with ones: a row vanishes that follows from those before it.
     """
     pivots, weights = np.full(matrix.shape[0], len(order)), np.eye(matrix.shape[0], dtype=np.int64)
     entries = np.mod(matrix.data.astype(np.int64), prime)
@@ -114,34 +103,18 @@ def _eliminate(
         for s in range(chosen + 1, count):
             if values[s] != 0:
                 line, factor = weights[still[s]], (prime - values[s]) * inverse % prime
-                for c in range(len(pivots)):
-                    line[c] = (line[c] + factor * weights[pivot, c]) % prime
-        for s in range(chosen + 1, count):
-            still[s - 1] = still[s]
+                line[:] = (line + factor * weights[pivot]) % prime
+        still[chosen : count - 1] = still[chosen + 1 : count].copy()
         count -= 1
         if count == 0:
             break
 
 
-@compiled(exact=True)
-def join(root: Ints, atoms: Ints) -> None:
-    """Let some atoms be of one component; `root` (p,) leads each to the least of its component so far."""
-    for place in range(1, len(atoms)):
-        one, two = atoms[0], atoms[place]
-        while root[one] != one:
-            root[one] = root[root[one]]
-            one = root[one]
-        while root[two] != two:
-            root[two] = root[root[two]]
-            two = root[two]
-        root[max(one, two)] = min(one, two)
-
-
-@compiled(exact=True)
-def roots(root: Ints) -> Ints:
-    """(p,) the least atom of each one's component."""
-    found = np.empty_like(root)
-    for atom in range(len(root)):
-        # what leads here comes later
-        found[atom] = atom if root[atom] == atom else found[root[atom]]
-    return found
+def components(count: int, groups: Iterable[Ints]) -> Ints:
+    """(count,) the component of each of so many things, where those in a group are of one; by their first."""
+    sets = list(groups)
+    rows, columns = np.repeat(np.arange(len(sets)), list(map(len, sets))), np.concatenate([[], *sets])
+    shape = count + len(sets), count + len(sets)
+    graph = scipy.sparse.csr_array((np.ones(len(rows)), (count + rows, columns.astype(np.int64))), shape)
+    found: Ints = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][:count]
+    return found.astype(np.int64)

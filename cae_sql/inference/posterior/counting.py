@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.basis import tableau_of
-from cae_sql.inference.facts.rank import independent_sums, join, roots
+from cae_sql.inference.facts.rank import components, independent_sums
 from cae_sql.inference.posterior.tilt import fitted, of_sets, reweighted
 from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
 
@@ -129,10 +129,7 @@ def _reduced(matrix: NDArray[np.int64], sums: Ints, sizes: Ints, values: list[We
 
 def _apart(system: _Reduced, count: int) -> Iterator[tuple[_Reduced, Ints]]:
     """Rows that hang together, with their atoms; atoms in no sum are each alone."""
-    root = np.arange(count)
-    for row in system.entries:
-        join(root, np.flatnonzero(row))
-    labels = roots(root)
+    labels = components(count, map(np.flatnonzero, system.entries))
     of_row = np.array([labels[np.flatnonzero(row)[0]] for row in system.entries], dtype=np.int64)
     for label in np.unique(labels).tolist():
         rows, atoms = np.flatnonzero(of_row == label), np.flatnonzero(labels == label)

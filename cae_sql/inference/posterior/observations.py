@@ -23,7 +23,7 @@ import scipy
 from cae_sql.cached import cached_property
 from cae_sql.errors import InconsistentAnswers
 from cae_sql.inference.facts.knowledge import Knowledge
-from cae_sql.inference.facts.rank import independent_sums
+from cae_sql.inference.facts.rank import components, independent_sums
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.posterior.weights import Flags, Ints
 
@@ -52,10 +52,7 @@ class Observations:
     @cached_property
     def components(self) -> Ints:
         """(q,) which component each column is in: columns that share no sum are independent."""
-        graph = scipy.sparse.bmat([[None, self.matrix.T], [self.matrix, None]])
-        labels = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
-        found: Ints = np.unique(labels[: len(self.sizes)], return_inverse=True)[1]
-        return found
+        return components(len(self.sizes), np.split(self.rows.indices, self.rows.indptr[1:-1]))
 
     def with_rows(self, some: Flags) -> Observations:
         """The same records under some of the sums, (k,)."""

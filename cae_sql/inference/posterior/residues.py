@@ -31,7 +31,7 @@ import scipy
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
-from cae_sql.inference.facts.rank import eliminated, join, roots
+from cae_sql.inference.facts.rank import components, eliminated
 from cae_sql.inference.facts.span import drawn_prime
 from cae_sql.inference.posterior.heaps import Characters
 from cae_sql.inference.posterior.observations import Observations
@@ -86,11 +86,8 @@ def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[
             columns for columns, residues in behind[1] if _light(characters, prime, columns, residues, rows)
         ]
         telling = [columns for columns in few if _is_torsion(search, prime, columns.tobytes())]
-        root = np.arange(len(found))
-        for columns in few:
-            join(root, columns)
         # combinations of few people that overlap such a one tell of theirs too
-        label, first = roots(root), [columns[0] for columns in telling]
+        label, first = components(len(found), few), [columns[0] for columns in telling]
         for columns in few:
             found[columns] |= label[columns[0]] in label[first]
     found[seen.people :] = False

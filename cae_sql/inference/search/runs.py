@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import MOVE, UNLIMITED, Allowance
-from cae_sql.inference.facts.extremes import Pins, choose_witnesses, rooms
+from cae_sql.inference.facts.extremes import Pins, bounds_of, choose_witnesses
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.search.walks import walk
@@ -136,7 +136,8 @@ class Runs:
 
     def _walk(self, totals: Ints, pins: Pins, moves: Moves, passes: int, seed: int = 0) -> Ints:
         """Walk from a world while pinned records stay; the world where it ends."""
-        up, down = rooms(self.knowledge, totals, pins)
+        bounds = bounds_of(self.knowledge, pins)
+        up, down = bounds.most - totals, totals - bounds.least
         least, most = np.zeros_like(up), np.zeros_like(up)
         end: Ints = totals + walk(*moves, up, down, least, most, passes, seed)
         self.extend(totals, pins, most, -least)

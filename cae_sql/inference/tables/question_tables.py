@@ -146,7 +146,7 @@ class QuestionTables:
             if coefficients is not None and np.abs(coefficients).max() > 1:
                 self.usable = False
                 return nothing
-            self.boxes.atoms.fill_row(self.queries[place], rows[number])
+            rows[number] = self.boxes.atoms.row(self.queries[place])
         if not self.usable:
             self._rows = rows
             return nothing

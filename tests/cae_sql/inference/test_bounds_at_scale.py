@@ -72,7 +72,7 @@ def system_at_random(seed: int, kinds: tuple[str, ...]) -> AnsweredSystem:
 
 
 def both_ways(system: AnsweredSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    solved = system._system()
+    solved = system.solved
     with monkeypatch.context() as patch:
         patch.setattr(ByPrograms, "interior_points", ())
         plain = intervals(replace(solved, programs={}))
@@ -200,7 +200,7 @@ def test_progress_rises_to_all_atoms() -> None:
         system.add_sum(np.arange(start, start + 6), 40)
     told: list[tuple[int, int]] = []
     system.bounds(progress=lambda done, of: told.append((done, of)))
-    count = system._system().known.count
+    count = system.solved.known.count
     done = [each[0] for each in told]
     assert done == sorted(done)
     assert told[-1] == (count, count)
@@ -212,7 +212,7 @@ def test_progress_rises_to_all_atoms() -> None:
 
 @pytest.mark.parametrize("seed", some(range(30), 8))
 def test_what_single_sums_say_contains_the_intervals(seed: int) -> None:
-    solved = system_at_random(seed, ("sum", "weighted"))._system()
+    solved = system_at_random(seed, ("sum", "weighted")).solved
     known, atoms = solved.known, np.arange(solved.known.count)
     low, high = from_single_sums(known, atoms, np.arange(len(known.matrix)), solved.sums)
     totals = linear_intervals(known.matrix, solved.sums, known.sizes * known.low, known.sizes * known.high)
@@ -226,7 +226,7 @@ def test_one_sum_says_all_there_is_to_know_and_passes_it_on() -> None:
     system.add_sum([0, 1], 15)
     system.add_sum([1, 2, 3], 8)
     system.add_sum([3, 4], -15, [1, -2])
-    solved = system._system()
+    solved = system.solved
     low, high = from_single_sums(solved.known, np.arange(solved.known.count), np.arange(3), solved.sums)
     labels = solved.known.atoms.labels
     # 6 <= x1 leaves 2 to x2 and x3; 2 x4 = 15 + x3, outwards to whole numbers
@@ -238,6 +238,6 @@ def test_sums_too_large_for_64_bits_are_left_aside(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(presolve, "LARGEST", 1.0)
     system = AnsweredSystem(3, 0, 9, 1)
     system.add_sum([0, 1], 18)
-    solved = system._system()
+    solved = system.solved
     low, _ = from_single_sums(solved.known, np.arange(2), np.arange(1), solved.sums)
     assert low.tolist() == [0, 0]

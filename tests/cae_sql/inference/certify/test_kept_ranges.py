@@ -15,7 +15,7 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify import kept_ranges
 from cae_sql.inference.certify.question import Question
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.facts.ranges import Bound, Share, held_in, shares_of
+from cae_sql.inference.facts.ranges import Bound, Share, held_in, kept_of
 from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.system import AnsweredSystem
 
@@ -44,7 +44,7 @@ def answered(seed: int) -> tuple[AnsweredSystem, NDArray[np.int64], list[NDArray
 def middle(system: AnsweredSystem, least: int, most: int) -> kept_ranges.Holding | None:
     """Who may be held with the middle value of everybody between two ends."""
     query = Query(kind="quantile", members=np.arange(PEOPLE), ranks=(PEOPLE // 2, PEOPLE // 2))
-    return system.holding(shares_of(query, least, most, TOP), 2, STANDARD, Allowance(10**10))
+    return system.holding(kept_of(query, (least, most), TOP, 1), 2, STANDARD, Allowance(10**10))
 
 
 @given(
@@ -135,7 +135,7 @@ def test_later_questions_are_looked_at_with_those_held_who_were_when_the_range_w
     assert found.judgement is not None
     assert found.judgement.safe
     query = Query(kind="quantile", members=np.arange(PEOPLE), ranks=(PEOPLE // 2, PEOPLE // 2))
-    system.accept_range(shares_of(query, 3, 4, TOP), query, 2, found, STANDARD)
+    system.accept_range(kept_of(query, (3, 4), TOP, 1), query, 2, found, STANDARD)
     members = np.arange(0, PEOPLE, 2)
     question = system.question([Query(kind="sum", members=members)])
     assert question.conditions.held == found.held
@@ -162,5 +162,5 @@ def test_where_no_roomy_table_is_known_no_table_is_led_to_where_a_sum_is_another
     system.accept([Query(kind="sum", members=np.arange(4), coefficients=signs).answered(10)])
     assert not system.roomy_table.usable
     query = Query(kind="count", members=np.arange(8), region=((3, 4),))
-    system.accept_range(shares_of(query, 4, None, 4), query, 1, None, STANDARD)
+    system.accept_range(kept_of(query, (4, None), 4, 1), query, 1, None, STANDARD)
     assert (system.tables[:, :4] @ signs == 10).all()
