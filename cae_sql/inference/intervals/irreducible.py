@@ -1,9 +1,8 @@
 """Irreducible certificates: few answers that leave a record no values but some, none of which can be spared.
 
-By reals a claim is proved by two sums of answers, one for each end, whose multipliers anybody adds up (weak
-duality). By integers it is proved by there being no table on the grid that agrees with the answers and has
-another value. In both cases answers are dropped as long as the claim survives (a deletion filter), so that in
-the end each one is needed.
+By reals two sums of answers, one for each end, prove a claim by weak duality; by integers that no table on
+the grid agrees with the answers and has another value. Answers are dropped as long as the claim survives (a
+deletion filter).
 
 Source: `mathematics.md`, 2 (certificates); Chinneck, *Feasibility and Infeasibility in Optimization*, 2008.
 """
@@ -36,10 +35,9 @@ SINGLY = 32
 SPARE_STEPS = 2 * 10**8
 """For finding out whether fewer answers do than two sums need: about two seconds."""
 STEPS = 10**9
-"""For one certificate, about ten seconds; what is not shown to be dispensable with them stays in, and it says
-so."""
+"""For one certificate, about ten seconds; what is not shown to be dispensable with them stays in."""
 A_LOOK, BY_ANSWER = 10**5, 10**4
-"""Steps that it takes at least to see whether a claim holds, and more by answer."""
+"""Steps that one look at a claim takes at least, and more by answer."""
 SINGULAR = 1e-7
 """An inverse that is so far from one counts as none."""
 NODES = 20_000
@@ -113,8 +111,6 @@ class _Framed:
         can be spared: that is what an inverse shows for all of them at once. False where it is not seen so.
         """
         answers = [self.answers[number] for number in numbers]
-        if any(answer.kind != "sum" for answer in answers):
-            return False
         matrix = coefficients_of(self.atoms, answers).astype(np.float64)
         totals = np.bincount(self.atoms.labels, truth[self.everybody], self.atoms.count)
         room = np.minimum(totals, self.atoms.sizes * self._top - totals)

@@ -1,9 +1,7 @@
 """Records that true answers have located, answer by answer: for an auditor, who has the true table.
 
-A gate asks who *would* be located, and may not look at the values. Here they are given. Each answer shows at
-once who is located by equations alone, or by one sum after the other. Everybody is looked at closely by
-`Look`, as often as `assess` says; who is found then gets the time when it was first so. What is located stays
-so: knowledge only grows.
+Each answer shows at once which records equations alone locate, or one sum after the other. `Look` looks at
+all closely, as often as `assess` says. What is located stays so: knowledge only grows.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -11,6 +9,7 @@ Source: `mathematics.md`, 2 and 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -21,15 +20,19 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
-from cae_sql.inference.facts.span import added_up
+from cae_sql.inference.facts.rank import coefficients_of
+from cae_sql.inference.facts.span import Span, added_up
 from cae_sql.inference.intervals.bounds import Exact
-from cae_sql.inference.lookback.stated import Stated, narrow
+from cae_sql.inference.intervals.presolve import LARGEST
+from cae_sql.inference.intervals.presolve import narrow as narrow_by_sums
 from cae_sql.inference.standard import Standard
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
 """What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
 MOST_ALONE = 256
 """Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
+SMALL = 400
+"""Atoms up to which everybody is looked at closely after each statement."""
 _ENDS = (
     *("by_integers", "by_reals", "low", "high", "least", "most"),
     *("since_integers", "since_reals", "open", "looked"),
@@ -57,13 +60,68 @@ def state_between(least: Exact, most: Exact, standard: Standard, by_reals: bool 
     return min(state, APPROXIMATE) if by_reals and least != most else state
 
 
+class _Stated:
+    """True answers over some records, and the system that they amount to; it grows by `take` alone."""
+
+    def __init__(self, size: int, top: int) -> None:
+        self.span = Span(size)
+        """The independent sums, in order."""
+        self.boxes = Knowledge.nothing(size, top)
+        """Atoms, boxes and extremes; no sums."""
+        self._whole: Knowledge | None = None
+
+    def copy(self) -> _Stated:
+        """An independent one."""
+        twin = copy(self)
+        twin.span = self.span.copy()
+        return twin
+
+    @property
+    def known(self) -> Knowledge:
+        """What the answers amount to, without a tableau."""
+        if self._whole is None:
+            self._whole = replace(self.boxes, matrix=coefficients_of(self.boxes.atoms, self.span.rows))
+        return self._whole
+
+    def set_apart(self, records: Ints) -> None:
+        """Records that no answer will be about; before any answer."""
+        self.boxes = self.boxes.refined([Query(kind="sum", members=records)])
+
+    def take(self, answers: Sequence[Answer], attained: Sequence[bool]) -> list[int]:
+        """Take true answers; the places of those that say something that others do not.
+
+        Of extremes `attained` says whether somebody who is in none of the answers attains them.
+        """
+        kept = []
+        for place, (answer, by_others) in enumerate(zip(answers, attained, strict=True)):
+            if answer.kind != "sum":
+                new = self._take_extreme(answer, by_others)
+            elif new := self.span.take(answer):
+                self.boxes = self.boxes.refined([answer])
+            if new:
+                self._whole = None
+                kept.append(place)
+        return kept
+
+    def _take_extreme(self, answer: Answer, by_others: bool) -> bool:
+        """Whether an extreme taught something; where others attain it nobody here needs to."""
+        before = self.boxes = self.boxes.refined([answer])
+        after = before.with_extreme(answer, int(answer.value))
+        self.boxes = replace(after, extremes=before.extremes, implied=before.implied) if by_others else after
+        return not (
+            np.array_equal(before.low, after.low)
+            and np.array_equal(before.high, after.high)
+            and before.extremes == self.boxes.extremes
+        )
+
+
 class LocatedSoFar:
     """The records of one column, and what a growing set of true answers leaves of them."""
 
     def __init__(self, truth: Ints, top: int, standard: Standard) -> None:
         """Nothing is answered yet of the true values (n,) in units, 0 … top; insiders are not looked at."""
         self.truth, self.top, self.standard = truth.astype(np.int64), top, standard
-        self._stated = Stated(len(truth), top)
+        self._stated = _Stated(len(truth), top)
         self.answers: list[Answer] = []
         """Those that others do not settle, in order."""
         self.row_answers: list[int] = []
@@ -74,10 +132,10 @@ class LocatedSoFar:
         self.by_reals: NDArray[np.int8] = np.zeros(size, dtype=np.int8)
         """(n,) the same by linear programs."""
         self.low: Ints = np.zeros(size, dtype=np.int64)
-        """(n,) least value that is proved, in units; not always the greatest that could be."""
+        """(n,) least value that is proved, in units; not always the greatest that could be. Also `high`."""
         self.high: Ints = np.full(size, top, dtype=np.int64)
         self.least: Ints = np.zeros(size, dtype=np.int64)
-        """(n,) the same as far as boxes and one sum after the other prove it, over the reals too."""
+        """(n,) the same by boxes and one sum after the other alone, over the reals too. Also `most`."""
         self.most: Ints = self.high.copy()
         self.since_integers: Ints = np.zeros(size, dtype=np.int64)
         """(n,) how many answers were known when the state by integers was first what it is."""
@@ -108,12 +166,11 @@ class LocatedSoFar:
     @property
     def large(self) -> bool:
         """Whether there are too many atoms to look at everybody closely after each statement."""
-        return self._stated.large
+        return self._stated.boxes.count > SMALL
 
     def copy(self) -> LocatedSoFar:
         """An independent one that knows the same."""
-        twin = LocatedSoFar.__new__(LocatedSoFar)
-        twin.__dict__.update(self.__dict__)
+        twin = copy(self)
         twin.answers, twin.row_answers = list(self.answers), list(self.row_answers)
         twin.alone, twin.support = dict(self.alone), dict(self.support)
         for name in (*_ENDS, "fixed"):
@@ -226,7 +283,7 @@ class LocatedSoFar:
 
     def _state_again(self) -> None:
         """State all answers anew, over those who are not fixed."""
-        self._stated, self.row_answers = Stated(len(self.truth), self.top), []
+        self._stated, self.row_answers = _Stated(len(self.truth), self.top), []
         if self.fixed.any():
             self._stated.set_apart(np.flatnonzero(self.fixed))
         there = self._over_others(self.answers, [int(answer.value) for answer in self.answers])
@@ -299,3 +356,23 @@ class LocatedSoFar:
             if rows:
                 return sorted(self.row_answers[row] for row, _ in rows)
         return sorted(self.support.get(record, ()))
+
+
+def narrow(answer: Answer, least: Ints, most: Ints) -> Ints:
+    """Narrow bounds (n,) over the reals by what one answer alone says of its records, in place.
+
+    Returns:
+        The records whose bounds are narrower than before.
+    """
+    members, value = answer.members, int(answer.value)
+    low, high = least[members], most[members]
+    if answer.kind == "max":
+        most[members] = np.minimum(high, value)
+    elif answer.kind == "min":
+        least[members] = np.maximum(low, value)
+    else:
+        weights = np.ones(len(members), np.int64) if answer.coefficients is None else answer.coefficients
+        starts, values = np.array([0, len(members)]), np.array([value])
+        narrow_by_sums(starts, members, weights.astype(np.int64), values, least, most, LARGEST)
+    found: Ints = members[(least[members] > low) | (most[members] < high)]
+    return found

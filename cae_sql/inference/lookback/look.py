@@ -1,9 +1,9 @@
 """One look at all records of a true table: which keep the standard, are located, or are open.
 
-The true table agrees with every answer. Around it the gate's own evidence shows who takes how long a run of
-values (`cae_sql.inference.certify.coverage`), whatever the size. Of the others single sums and linear
-programs give the interval over the reals. Of few atoms, where that would do and no table has been seen to
-reach it, a search looks for such a table, or shows that there is none.
+Around the true table the gate's own evidence shows how long a run of values each record takes
+(`cae_sql.inference.certify.coverage`), whatever the size. Of the others single sums and linear programs give
+the interval over the reals. Of few atoms, where no table has been seen to reach its ends, searches look for
+such a table, or show that there is none.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -28,7 +28,7 @@ from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_between, state_of
 from cae_sql.inference.search.records import search
-from cae_sql.inference.search.runs import Runs
+from cae_sql.inference.search.runs import Runs, join
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables
@@ -37,8 +37,8 @@ from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
 
 BASES = 4
-"""Around the true table, one after the other, for whom the first leaves open: each with other records who
-attain extremes, since nothing is said of these."""
+"""Around the true table, one after the other: each with other records who attain extremes, since nothing is
+said of these."""
 FEW_CELLS = 4_000_000
 """Atoms times sums up to which linear programs are stated."""
 WORK = 4e11
@@ -57,15 +57,12 @@ class Look:
     """One look; what it finds goes into the standing, for the first record of each atom. Shapes: p atoms."""
 
     def __init__(self, so_far: LocatedSoFar, allowance: Allowance, closely: bool) -> None:
-        """Take what is known; what is found out goes there.
-
-        The allowance is for integer programs and payments out of shared rooms; programs are asked `closely`.
-        """
+        """Programs are asked `closely`; the allowance is for integer ones and payments out of rooms."""
         self.so_far, self.known, self.allowance, self._closely = so_far, so_far.known, allowance, closely
         self.totals: Ints = self.known.totals(so_far.truth[None])[0]
         self.sums: Ints = self.known.matrix @ self.totals
         self.first: Ints = self.known.members[0][self.known.members[1][:-1]]
-        self.low: Ints = so_far.truth[self.first].copy()
+        self.low: Ints = so_far.truth[self.first]
         """(p,) least value of the longest run that a record of each atom was shown to take, ..."""
         self.high: Ints = self.low.copy()
         """(p,) ... and greatest."""
@@ -73,12 +70,11 @@ class Look:
         """(p,) whose records were shown to keep the standard in another way."""
         self.another: NDArray[np.bool_] = np.zeros(self.known.count, dtype=np.bool_)
         """(p,) whose records take another value than the true one."""
-        self.runs = self._searched() if closely and not so_far.large else None
+        self.runs: Runs | None = None
         """What a search has shown, of few atoms."""
-
-    def _searched(self) -> Runs:
-        known = self.known.rebased(self.totals[None])
-        return Runs(known, self.so_far.standard.need, self.allowance, Effort(10**6, ENOUGH_MOVES))
+        if closely and not so_far.large:
+            effort, need = Effort(10**6, ENOUGH_MOVES), so_far.standard.need
+            self.runs = Runs(self.known.rebased(self.totals[None]), need, allowance, effort)
 
     def run(self) -> None:
         """Find out."""
@@ -131,13 +127,10 @@ class Look:
             holders = np.union1d(holders, np.flatnonzero(held))
 
     def _unite(self, low: Ints, high: Ints) -> None:
-        """Runs that touch become one; of two that do not the longer is kept."""
+        """Take runs (p,), some of them empty, as `join` does."""
         there, true = high >= low, self.so_far.truth[self.first]
         self.another |= there & ((low != true) | (high != true))
-        touch = there & (low <= self.high + 1) & (high >= self.low - 1)
-        longer = there & ~touch & (high - low > self.high - self.low)
-        self.low = np.where(touch, np.minimum(low, self.low), np.where(longer, low, self.low))
-        self.high = np.where(touch, np.maximum(high, self.high), np.where(longer, high, self.high))
+        join(self.low, self.high, np.where(there, low, self.low), np.where(there, high, self.high))
 
     # --- around other tables
 
@@ -256,11 +249,9 @@ class Look:
         """
         if self.allowance.over:
             raise OutOfTime("no table was found with what may be spent")
-        known, world = program.knowledge, program.extreme(atom, sign, self.allowance, NODES)
+        world = program.extreme(atom, sign, self.allowance, NODES)
         self._absorb(runs, world)
-        low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
-        total = int(world[atom])
-        return max(low, total - rest * high) if sign > 0 else min(high, total - rest * low)
+        return int(of_records(program.knowledge, world, world)[0 if sign > 0 else 1][atom])
 
     def _values_between(self, runs: Runs, atom: int, low: int, high: int) -> None:
         """Which values a record takes between two that it takes, as far as the standard needs to know it."""
