@@ -80,7 +80,7 @@ class _Framed:
     def __init__(
         self, size: int, top: int, answers: Sequence[Answer], numbers: Sequence[int], record: int
     ) -> None:
-        """State those of some numbers; nobody else is in the record's atom."""
+        """Take those of some numbers; the record is an atom of its own."""
         self.record, self.numbers, self._top = record, frozenset(numbers), top
         inside = np.zeros(size, dtype=np.bool_)
         inside[record] = True
@@ -158,8 +158,8 @@ class Claims:
     ) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
 
-        One value is proved by reals only where both bounds are that value. Where they are only between the
-        grid values beside it (`rounded`), that is a proof by integers.
+        One value is proved by reals only where both bounds are that value; `rounded`, by integers, where
+        they are only between the grid values beside it.
         """
 
         def within(least: Exact, most: Exact) -> bool:
@@ -223,7 +223,7 @@ class Claims:
     def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
         """A certificate by integers that the value is one of some; None where that takes too much work.
 
-        Answers are taken in one by one, each because a table without it has another value, until none has.
+        Answers are taken in one by one, each since a table that breaks it has another value.
         """
         allowance, chosen = Allowance(STEPS), list[int]()
         try:
@@ -240,10 +240,7 @@ class Claims:
         return Proved(record, min(allowed), max(allowed), tuple(kept), "integers", irreducible=whole)
 
     def without_spare(self, proved: Proved) -> Proved:
-        """As `by_reals` found it, rounded, with fewer answers where these leave no other table either.
-
-        Dropping an answer may spoil the sums and yet leave no table. Where the work is used up it says so.
-        """
+        """As `by_reals` found it, rounded, with fewer answers where these leave no other table either."""
         numbers, allowed = list(proved.numbers), range(proved.low, proved.high + 1)
         kept, whole = self._needed(numbers, proved.record, allowed, Allowance(SPARE_STEPS))
         if len(kept) == len(numbers):
@@ -305,10 +302,7 @@ def rows_of(known: Knowledge, answers: Mapping[int, Answer]) -> list[int]:
 def spared(
     kept: list[int], holds: Callable[[list[int]], bool], allowance: Allowance = UNLIMITED
 ) -> tuple[list[int], bool]:
-    """Drop answers as long as a claim holds, the last ones first; and whether all were tried.
-
-    Of many halves are tried first. What the answers of an earlier time prove is so proved by these.
-    """
+    """Drop answers as long as a claim holds, the last first, of many halves first; whether all were tried."""
     block = max(1, len(kept) // 2) if len(kept) > SINGLY else 1
     while True:
         end = len(kept)

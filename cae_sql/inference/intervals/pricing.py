@@ -1,8 +1,8 @@
 """Linear programs of very many columns, solved over few of them: column generation.
 
 All columns start at a point inside the boxes that agrees with the sums. A few may leave it; the multipliers
-of their program price all others, and those that would improve it are let in, until there is none. What was
-let in for one objective stays for the next, and the simplex starts where it stopped.
+of their program price all others, and those that would improve it are let in, until there is none; they stay
+for the next objective.
 
 Source: `mathematics.md`, 2 (intervals: a subset of columns with pricing of the rest).
 """

@@ -115,8 +115,7 @@ class Record:
         if found is None:
             if not runs.effort.spend():
                 raise OutOfTime("no integer programs are left")
-            costs = self.apart(runs.wishes, 0)
-            found = program.world_with(self.label, value, value, runs.allowance, costs=costs)
+            found = program.world_with(self.label, value, value, runs.allowance)
         if found is None and not program.whole:
             raise OutOfTime("only a part of the component was stated")
         return None if found is None else self.together(found)

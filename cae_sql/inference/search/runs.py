@@ -24,8 +24,6 @@ from cae_sql.inference.tables.short_moves import Moves, both, of_tableau, short_
 
 WALKS = 6
 """Walks, each from another table and twice as long as the one before."""
-STALLED = 2
-"""Walks in a row that lengthen no run, after which no more are tried."""
 PASSES = 2
 """How often the first one tries every move."""
 
@@ -78,12 +76,6 @@ class Runs:
         """(p,) atoms that still lack a long enough run."""
         return (self.high - self.low < self.need) & ~self.accepted
 
-    @property
-    def wishes(self) -> Ints:
-        """(p,) costs that lead a program's table to values outside of the runs that are too short."""
-        up = self.knowledge.high - self.high >= self.low - self.knowledge.low
-        return np.where(self.lacking, np.where(up, -1, 1), 0)
-
     def absorb(self, totals: Ints) -> None:
         """Learn from a table (p,); nothing where some extreme is attained by nobody at these totals."""
         pins = choose_witnesses(self.knowledge, totals, seed=len(self.worlds))
@@ -91,10 +83,6 @@ class Runs:
             return
         self.worlds.append(totals)
         self._walk(totals, pins, self.directions, 1)
-        held = (pins.count > 0) & (self.high - self.low < self.need)
-        other = choose_witnesses(self.knowledge, totals, avoid=held, seed=1) if held.any() else None
-        if other is not None and (other.count[held] == 0).any():
-            self._walk(totals, other, self.directions, 1)
 
     def absorb_some(self, worlds: Ints) -> None:
         """Learn from those of several tables (w, p) that show what is lacking, who shows most first."""
@@ -110,14 +98,11 @@ class Runs:
 
     def by_moves(self) -> bool:
         """Try to give every atom a long enough run by walks; False where nothing more may be spent."""
-        stalled = 0
         for turn in range(WALKS):
-            before = (self.high - self.low).sum()
-            if not self.lacking.any() or stalled == STALLED:
+            if not self.lacking.any():
                 break
             if not self.walk_from(self.worlds[turn % len(self.worlds)], PASSES << turn, turn):
                 return False
-            stalled = stalled + 1 if (self.high - self.low).sum() == before else 0
         return True
 
     def walk_from(self, totals: Ints, passes: int, seed: int) -> bool:
