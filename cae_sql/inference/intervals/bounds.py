@@ -213,11 +213,7 @@ class ByPrograms:
         return outcome.status != "infeasible"
 
     def fill(
-        self,
-        wanted: NDArray[np.bool_],
-        least: NDArray[Any],
-        most: NDArray[Any],
-        told: Callable[[int], None],
+        self, wanted: NDArray[np.bool_], least: NDArray[Any], most: NDArray[Any], told: Callable[[int], None]
     ) -> None:
         """Fill in least and greatest totals (p,) of the wanted atoms, exact; `told` how many are done."""
         least[self.atoms], most[self.atoms] = self.outer

@@ -5,7 +5,7 @@ square part has determinant 0, 1 or −1. Then the polytope of real tables has w
 bounds (Hoffman and Kruskal 1956), also with a record's value given: his own and another's ends are linear
 programs, every value between two ends is in a table, and what ends are apart is concave in the insider's
 value, so that his least and his greatest value decide. Pivots are 1 or −1: the simplex reckons in whole
-numbers. Atoms that can take up whatever the rest of a sum does are left out first, each with a sum.
+numbers.
 
 Source: `mathematics.md`, 4; Ghouila-Houri (1962) for the test.
 """
@@ -13,7 +13,6 @@ Source: `mathematics.md`, 4; Ghouila-Houri (1962) for the test.
 from __future__ import annotations
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from cae_sql.compiled import as_int64, compiled
@@ -49,55 +48,24 @@ def exactly(
         return None
     if narrowest < need:
         return Judgement(False, narrowest, certain=True)
-    matrix, rest, atoms = _tight(known, values)
-    shared = scipy.sparse.csr_array((matrix != 0).T @ (matrix != 0))
-    count, components = scipy.sparse.csgraph.connected_components(shared, directed=False)
-    for component in range(count):
-        own = np.flatnonzero(components == component)
-        rows, which = np.flatnonzero((matrix[:, own] != 0).any(axis=1)), atoms[own]
+    matrix = known.matrix.astype(np.int64)
+    for component in np.unique(known.components).tolist():
+        own = np.flatnonzero(known.components == component)
+        rows = np.flatnonzero(matrix[:, own].any(axis=1))
         part = np.ascontiguousarray(matrix[np.ix_(rows, own)])
         if not is_unimodular(part):
             return None
-        sizes, protected = known.sizes[which], known.protected[which]
+        low, high, sizes, protected = (
+            each[own] for each in (known.low, known.high, known.sizes, known.protected)
+        )
         beside, pivots = insiders if sizes[protected].sum() > 1 else 0, np.full(1, MOST_PIVOTS)
-        low, high = known.low[which].astype(np.int64), known.high[which].astype(np.int64)
-        width = _settle(part, rest[rows], low, high, sizes, protected, table[which], need, beside, pivots)
+        width = _settle(part, values[rows], low, high, sizes, protected, table[own], need, beside, pivots)
         if width == UNKNOWN or not allowance.spend((MOST_PIVOTS - int(pivots[0])) * part.size / ENTRIES):
             return None
         narrowest = min(narrowest, width)
         if narrowest < need:
             return Judgement(False, narrowest, certain=True)
     return Judgement(True, narrowest)
-
-
-def _tight(known: Knowledge, values: Ints) -> tuple[Ints, Ints, Ints]:
-    """The sums without atoms that take up whatever the others of a sum do; their values; the atoms left."""
-    matrix, rest = known.matrix.astype(np.int64), values.astype(np.int64)
-    low, high, sizes = known.low.astype(np.int64), known.high.astype(np.int64), known.sizes
-    two = np.where(known.protected, 2, 0)
-    # with two records of it at whatever values, a total is anywhere between these
-    least = two * high + (sizes - two) * low
-    most = two * low + (sizes - two) * high
-    atoms = np.arange(known.count)
-    while len(matrix):
-        bottom, top = sizes[atoms] * low[atoms], sizes[atoms] * high[atoms]
-        lows = np.where(matrix > 0, matrix * bottom, matrix * top)
-        highs = np.where(matrix > 0, matrix * top, matrix * bottom)
-        # what the others leave to each atom of a sum
-        left_least = rest[:, None] - (highs.sum(axis=1, keepdims=True) - highs)
-        left_most = rest[:, None] - (lows.sum(axis=1, keepdims=True) - lows)
-        from_, to = np.where(matrix > 0, left_least, -left_most), np.where(matrix > 0, left_most, -left_least)
-        able = (np.abs(matrix) == 1) & (from_ >= least[atoms]) & (to <= most[atoms])
-        if not able.any():
-            break
-        row, column = (int(each) for each in np.argwhere(able)[0])
-        factors = matrix[:, column] * matrix[row, column]
-        factors[row] = 0
-        matrix = matrix - factors[:, None] * matrix[row]
-        rest = rest - factors * rest[row]
-        matrix = np.delete(np.delete(matrix, row, axis=0), column, axis=1)
-        rest, atoms = np.delete(rest, row), np.delete(atoms, column)
-    return matrix, rest, atoms
 
 
 def is_unimodular(matrix: Ints) -> bool:
