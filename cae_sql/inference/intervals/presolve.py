@@ -32,8 +32,7 @@ def from_single_sums(known: Knowledge, atoms: Ints, rows: Ints, sums: Ints) -> t
     """
     sizes = known.sizes[atoms]
     low, high = sizes * known.low[atoms], sizes * known.high[atoms]
-    lines = known.matrix if len(rows) == len(known.matrix) else known.matrix[rows]
-    lines = lines if len(atoms) == known.count else lines[:, atoms]
+    lines = known.matrix[np.ix_(rows, atoms)]
     which, columns = map(np.ascontiguousarray, np.nonzero(lines))
     starts = np.searchsorted(which, np.arange(len(rows) + 1))
     entries, values = lines[which, columns].astype(np.int64), sums[rows].astype(np.int64)

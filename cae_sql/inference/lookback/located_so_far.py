@@ -83,24 +83,20 @@ class _Stated:
             self._whole = replace(self.boxes, matrix=coefficients_of(self.boxes.atoms, self.span.rows))
         return self._whole
 
-    def set_apart(self, records: Ints) -> None:
-        """Records that no answer will be about; before any answer."""
-        self.boxes = self.boxes.refined([Query(kind="sum", members=records)])
+    def take(self, answers: Sequence[tuple[int, Answer, bool]]) -> list[tuple[int, Answer]]:
+        """Take true answers, each with its place; those that say something that others do not.
 
-    def take(self, answers: Sequence[Answer], attained: Sequence[bool]) -> list[int]:
-        """Take true answers; the places of those that say something that others do not.
-
-        Of extremes `attained` says whether somebody who is in none of the answers attains them.
+        Of extremes it is given whether somebody who is in none of the answers attains them.
         """
         kept = []
-        for place, (answer, by_others) in enumerate(zip(answers, attained, strict=True)):
+        for place, answer, by_others in answers:
             if answer.kind != "sum":
                 new = self._take_extreme(answer, by_others)
             elif new := self.span.take(answer):
                 self.boxes = self.boxes.refined([answer])
             if new:
                 self._whole = None
-                kept.append(place)
+                kept.append((place, answer))
         return kept
 
     def _take_extreme(self, answer: Answer, by_others: bool) -> bool:
@@ -190,7 +186,7 @@ class LocatedSoFar:
         """One that was kept: the answers that it took, in their order, and what `states` gave."""
         so_far = cls(truth, top, standard)
         for query in queries:
-            so_far._append(query, int(query.of(so_far.truth)))
+            so_far._append(query)
         for name, kept in states.items():
             setattr(so_far, name, kept.copy())
         so_far._state_again()
@@ -212,43 +208,36 @@ class LocatedSoFar:
         """
         if (self.by_reals == EXACT).all():
             return []
-        values = [int(query.of(self.truth)) for query in queries]
         new = [
             place
             for place, query in enumerate(queries)
             if len(query.members) > 1 or int(query.members[0]) not in self.alone
         ]
         single = [place for place in new if len(queries[place].members) == 1]
-        kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
-        taken = set(kept)
-        return kept + self._take(queries, values, [place for place in new if place not in taken])
-
-    def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
-        fresh = self._over_others([queries[place] for place in new], [values[place] for place in new])
-        kept = []
-        for each in self._stated.take([answer for _, answer, _ in fresh], [by for _, _, by in fresh]):
-            place = new[fresh[each][0]]
-            if queries[place].kind == "sum":
+        fixed = self._fix(queries, single) if len(single) + len(self.alone) > MOST_ALONE else {}
+        kept, new = list[int](), [place for place in new if place not in fixed]
+        for each, answer in self._stated.take(self._over_others([queries[place] for place in new])):
+            kept.append(new[each])
+            if answer.kind == "sum":
                 self.row_answers.append(len(self.answers))
-            self._append(queries[place], values[place])
-            self._note(narrow(fresh[each][1], self.least, self.most), {len(self.answers) - 1})
-            kept.append(place)
+            self._append(queries[new[each]])
+            self._note(narrow(answer, self.least, self.most), {len(self.answers) - 1})
         if kept:
             self._note_settled()
-        return kept
+        return [*fixed, *kept]
 
-    def _append(self, query: Query, value: int) -> None:
+    def _append(self, query: Query) -> None:
         if len(query.members) == 1:
             self.alone.setdefault(int(query.members[0]), len(self.answers))
-        self.answers.append(query.answered(value))
+        self.answers.append(query.answered(int(query.of(self.truth))))
 
-    def _over_others(self, queries: Sequence[Query], values: Sequence[int]) -> list[tuple[int, Answer, bool]]:
+    def _over_others(self, queries: Sequence[Query]) -> list[tuple[int, Answer, bool]]:
         """Answers over those who are not fixed: its place, the answer, and whether who is fixed attains it.
 
         A sum is that of the others; an extreme is that of the whole query.
         """
         found = []
-        for place, (query, value) in enumerate(zip(queries, values, strict=True)):
+        for place, query in enumerate(queries):
             left = ~self.fixed[query.members]
             if not left.any():
                 continue
@@ -259,17 +248,18 @@ class LocatedSoFar:
             if query.kind == "sum":
                 found.append((place, others.answered(int(others.of(self.truth))), False))
             else:
+                value = int(query.of(self.truth))
                 found.append((place, others.answered(value), bool((self.truth[gone] == value).any())))
         return found
 
-    def _fix(self, queries: Sequence[Query], values: Sequence[int], places: Sequence[int]) -> list[int]:
-        """Take out records whose values are given, so that thousands of them cost nothing."""
-        kept = []
+    def _fix(self, queries: Sequence[Query], places: Sequence[int]) -> dict[int, None]:
+        """Take out records whose values are given, so that thousands of them cost nothing; whose are new."""
+        kept = dict[int, None]()
         for place in places:
             record = int(queries[place].members[0])
             if record not in self.alone:
-                self._append(queries[place], values[place])
-                kept.append(place)
+                self._append(queries[place])
+                kept[place] = None
         fixed = np.array(list(self.alone), dtype=np.int64)
         self.fixed[fixed] = True
         for ends in (self.low, self.high, self.least, self.most):
@@ -283,13 +273,12 @@ class LocatedSoFar:
 
     def _state_again(self) -> None:
         """State all answers anew, over those who are not fixed."""
-        self._stated, self.row_answers = _Stated(len(self.truth), self.top), []
-        if self.fixed.any():
-            self._stated.set_apart(np.flatnonzero(self.fixed))
-        there = self._over_others(self.answers, [int(answer.value) for answer in self.answers])
-        for place in self._stated.take([answer for _, answer, _ in there], [by for _, _, by in there]):
-            if there[place][1].kind == "sum":
-                self.row_answers.append(there[place][0])
+        self._stated = _Stated(len(self.truth), self.top)
+        if self.fixed.any():  # no answer will be about them
+            apart = Query(kind="sum", members=np.flatnonzero(self.fixed))
+            self._stated.boxes = self._stated.boxes.refined([apart])
+        there = self._stated.take(self._over_others(self.answers))
+        self.row_answers = [place for place, answer in there if answer.kind == "sum"]
 
     # --- what each answer shows at once
 

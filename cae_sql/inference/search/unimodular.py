@@ -115,16 +115,14 @@ def _has_signs(matrix: Ints) -> bool:
 @compiled()
 def _exchange(entries: Ints, row: int, column: int) -> None:
     """Exchange a basic variable and another one, at a pivot of 1 or −1."""
-    rows, columns = entries.shape
     pivot = entries[row, column]
-    for k in range(columns):
-        entries[row, k] = pivot if k == column else -entries[row, k] * pivot
-    for other in range(rows):
+    entries[row] *= -pivot
+    entries[row, column] = pivot
+    for other in range(len(entries)):
         factor = entries[other, column]
         if other != row and factor != 0:
             entries[other, column] = 0
-            for k in range(columns):
-                entries[other, k] += factor * entries[row, k]
+            entries[other] += factor * entries[row]
 
 
 @compiled()
@@ -141,20 +139,14 @@ def _push(
     Returns:
         False where too many exchanges were made.
     """
-    rows, columns = entries.shape
     while values[which] != (high[which] if way > 0 else low[which]):
         if pivots[0] <= 0:
             return False
         pivots[0] -= 1
-        home = -1
-        for row in range(rows):
-            if basic[row] == which:
-                home = row
+        home = np.flatnonzero(basic == which)
         column, direction = as_int64(-1), 0
-        for k in range(columns):
-            wanted = way if free[k] == which else 0
-            if home >= 0:
-                wanted = way * entries[home, k]
+        for k in range(len(free)):
+            wanted = way * entries[home[0], k] if len(home) else way * (free[k] == which)
             if wanted == 0 or (column >= 0 and free[column] < free[k]):
                 continue
             room = high[free[k]] - values[free[k]] if wanted > 0 else values[free[k]] - low[free[k]]
@@ -165,7 +157,7 @@ def _push(
         moved = free[column]
         step = high[moved] - values[moved] if direction > 0 else values[moved] - low[moved]
         leaving = as_int64(-1)
-        for row in range(rows):
+        for row in range(len(basic)):
             entry, one = direction * entries[row, column], basic[row]
             if entry == 0:
                 continue
@@ -173,8 +165,7 @@ def _push(
             if room < step or (room == step and leaving >= 0 and one < basic[leaving]):
                 step, leaving = room, row
         values[moved] += direction * step
-        for row in range(rows):
-            values[basic[row]] += direction * step * entries[row, column]
+        values[basic] += direction * step * entries[:, column]
         if leaving >= 0:
             _exchange(entries, leaving, column)
             free[column], basic[leaving] = basic[leaving], moved
