@@ -206,8 +206,8 @@ class ByPrograms:
 
     def feasible(self) -> bool:
         """Whether a real-valued table agrees, as a program of all columns says it; extremes are attained."""
-        program = self.mixed or self.linear
-        assert isinstance(program, Program)
+        sums = self.system.sums
+        program = self.mixed or Program(*constraints(replace(self.known, extremes=()), self.atoms, sums))
         outcome = program.minimise({}, first=True)
         self._note(outcome)
         return outcome.status != "infeasible"

@@ -28,7 +28,7 @@ from cae_sql.inference.intervals.presolve import narrow as narrow_by_sums
 from cae_sql.inference.standard import Standard
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
-"""What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
+"""A record keeps the standard as far as known, less remains, one value remains."""
 MOST_ALONE = 256
 """Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
 SMALL = 400
@@ -52,8 +52,7 @@ def state_of(values: Ints, standard: Standard) -> int:
 def state_between(least: Exact, most: Exact, standard: Standard, by_reals: bool = True) -> int:
     """What an interval means; by reals one value remains only where both ends are that value.
 
-    Where the ends leave one value because no other lies on the grid, the grid has a part in it: by reals
-    alone the record is located approximately.
+    Where no other lies on the grid, the record is located approximately by reals alone.
     """
     low, high = ceil(least), floor(most)
     state = KEEPS if high - low >= standard.need else state_of(np.arange(low, high + 1), standard)

@@ -1,9 +1,10 @@
-"""One look at all records of a true table: which keep the standard, are located, or are open.
+"""Looks at all records of a true table: which keep the standard, are located and since when, or are open.
 
-Around the true table the gate's own evidence shows how long a run of values each record takes
-(`cae_sql.inference.certify.coverage`), whatever the size. Of the others single sums and linear programs give
-the interval over the reals. Of few atoms, where no table has been seen to reach its ends, searches look for
-such a table, or show that there is none.
+Systems of few atoms are looked at after each statement, others now and then; records located before that get
+the earlier time (`first_time`). Around the true table the gate's own evidence (`certify.coverage`) shows how
+long a run of values each record takes, whatever the size; of the others single sums and linear programs give
+the interval over the reals; of few atoms searches look for tables that reach its ends, or show that there are
+none.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -26,6 +27,7 @@ from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
+from cae_sql.inference.lookback.first_time import look_back
 from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_between, state_of
 from cae_sql.inference.search.records import search
 from cae_sql.inference.search.runs import Runs, join
@@ -36,6 +38,12 @@ from cae_sql.inference.tables.programs import ComponentProgram
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
 
+STEPS = 6 * 10**9
+"""For the integer programs after one statement, about a minute; records that are left are open then."""
+GROWTH = 1.5
+"""Large systems are looked at whenever there are so many times the answers of the last time."""
+WHOLE_CELLS = 1_000_000
+"""Atoms times sums up to which the first time is sought among all answers, else among few near the record."""
 BASES = 4
 """Around the true table, one after the other: each with other records who attain extremes, since nothing is
 said of these."""
@@ -44,7 +52,7 @@ FEW_CELLS = 4_000_000
 WORK = 4e11
 """Linear programs are asked about so many records, times (atoms times sums) ** 1.5."""
 CELLS = 80_000_000
-"""Atoms times sums up to which basic atoms are sought among all: of few people nobody may have room."""
+"""Atoms times sums up to which basic atoms are sought among all: few may have room."""
 DOMAINS = 8
 """A basic atom is no better for more room than so many whole domains."""
 NODES = 20_000
@@ -53,8 +61,38 @@ ENOUGH_MOVES = 2_000_000
 """Moves tried in walks of a search."""
 
 
+def assess(so_far: LocatedSoFar, allowance: Allowance | None = None, whole: bool = False) -> None:
+    """Find who is located now, by `STEPS` for programs; a large system now and then, or if `whole`."""
+    before, now = so_far.before, len(so_far.answers)
+    so_far.before = now
+    closely = whole or not so_far.large
+    if not closely and now < so_far.next_look:
+        return
+    so_far.next_look = int(now * GROWTH) + 1
+    said = so_far.by_integers, so_far.by_reals, so_far.low, so_far.high
+    earlier = [each.copy() for each in said]
+    Look(so_far, Allowance(STEPS) if allowance is None else allowance, closely).run()
+    # what was found of the first record of each atom is so of the others that no answer tells from it
+    labels, loose = so_far.known.atoms.labels, ~so_far.fixed
+    first = so_far.known.members[0][so_far.known.members[1][:-1]]
+    for found in (*said, so_far.open, so_far.least, so_far.most):
+        found[loose] = found[first][labels][loose]
+    integers, reals = so_far.by_integers != earlier[0], so_far.by_reals != earlier[1]
+    so_far.since_integers[integers], so_far.since_reals[reals] = now, now
+    late = (so_far.looked < before) & loose
+    everything = so_far.known.count * len(so_far.known.matrix) <= WHOLE_CELLS
+    if whole and everything:
+        # of records that one answer alone has told something about, several may have done so before
+        reals |= (so_far.by_reals != KEEPS) & (so_far.looked < so_far.since_reals - 1)
+        integers |= reals & (so_far.by_integers == so_far.by_reals)
+    look_back(so_far, np.flatnonzero(integers & late), np.flatnonzero(reals & late), everything)
+    so_far.looked[~so_far.open] = now
+    if any((new != old).any() for new, old in zip(said, earlier, strict=True)):
+        so_far.changes += 1
+
+
 class Look:
-    """One look; what it finds goes into the standing, for the first record of each atom. Shapes: p atoms."""
+    """One look; what it finds goes to `so_far`, for the first record of each atom. Shapes: p atoms."""
 
     def __init__(self, so_far: LocatedSoFar, allowance: Allowance, closely: bool) -> None:
         """Programs are asked `closely`; the allowance is for integer ones and payments out of rooms."""

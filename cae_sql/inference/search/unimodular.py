@@ -55,9 +55,8 @@ def exactly(
         part = np.ascontiguousarray(matrix[np.ix_(rows, own)])
         if not is_unimodular(part):
             return None
-        low, high, sizes, protected = (
-            each[own] for each in (known.low, known.high, known.sizes, known.protected)
-        )
+        low, high, sizes = (each[own] for each in (known.low, known.high, known.sizes))
+        protected = known.protected[own]
         beside, pivots = insiders if sizes[protected].sum() > 1 else 0, np.full(1, MOST_PIVOTS)
         width = _settle(part, values[rows], low, high, sizes, protected, table[own], need, beside, pivots)
         if width == UNKNOWN or not allowance.spend((MOST_PIVOTS - int(pivots[0])) * part.size / ENTRIES):
@@ -209,7 +208,7 @@ def _settle(
         if values[name] != end:
             return NO_TABLE
         bottom[name] = top[name] = end
-    narrowest = (high - low).max()
+    narrowest: int = (high - low).max()
     least, most = np.zeros(atoms, np.int64), np.zeros(atoms, np.int64)
     for given in range(0 if insiders else -1, atoms if insiders else 0):
         if given >= 0 and not protected[given]:

@@ -16,8 +16,8 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.intervals.bounds import Exact, OneByOne
 from cae_sql.inference.intervals.irreducible import Claims
 from cae_sql.inference.lookback import located_so_far as standing_module
-from cae_sql.inference.lookback.assess import assess
 from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar
+from cae_sql.inference.lookback.look import assess
 from cae_sql.inference.search import records
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables import roomy_table
