@@ -240,7 +240,7 @@ class ByPrograms:
         return bool(found <= self._end(column, (1, -1)[side]))
 
     def _end(self, column: int, sign: int) -> float:
-        """Total (times sign) from which a record of the atom is at the end of its box, with some slack."""
+        """Total (times sign) from which a record of the atom is at the end of its box, with slack."""
         atom = self.atoms[column]
         ends = self.known.high[atom], self.known.low[atom]
         own, others = (self.boxes[0], ends[0]) if sign > 0 else (self.boxes[1], ends[1])

@@ -91,9 +91,9 @@ def analytic_center(
 ) -> Interior | None:
     """The point that maximises Σ m (log(y − l) + log(u − y)) among those that agree with the sums.
 
-    Where the sums hold some columns at their bounds, those are fixed there, and the centre is that of the
-    rest. What is fixed may be more than need be: then the ellipsoid is smaller, not wrong. None where nothing
-    was found that agrees. Shapes: (k, p), (k,), (p,) each; a column of no records is left out.
+    Columns that the sums hold at their bounds are fixed there; where more are than need be the ellipsoid is
+    smaller, not wrong. None where nothing was found that agrees. Shapes: (k, p), (k,), (p,) each; a column of
+    no records is left out.
     """
     if (low > high).any():
         return None
@@ -136,7 +136,7 @@ class _Search:
         self.shape = self.squares
 
     def _move(self, multipliers: Floats) -> None:
-        """To the columns' values at these multipliers; slacks are computed without cancellation."""
+        """To the columns' values at these multipliers; slacks without cancellation."""
         slopes = self.matrix.T @ multipliers
         q = np.abs(slopes) * self.half
         long = np.sqrt(1 + q * q)

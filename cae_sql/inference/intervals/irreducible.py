@@ -105,10 +105,10 @@ class _Framed:
         return Knowledge.of(len(self.everybody), self._top, chosen, atoms=self.atoms)
 
     def each_moves(self, truth: Ints, numbers: Sequence[int]) -> bool:
-        """Whether without any one of some sums the record can have another real value, near to a true table.
+        """Whether none of some sums that add up to the record can be spared, as seen near to a true table.
 
-        The sums add up to the record. Where each can be changed alone by moving records that have room, none
-        can be spared: that is what an inverse shows for all of them at once. False where it is not seen so.
+        An inverse shows for all of them at once whether each can be changed alone by moving records that have
+        room, the record too.
         """
         answers = [self.answers[number] for number in numbers]
         matrix = coefficients_of(self.atoms, answers).astype(np.float64)
@@ -183,10 +183,7 @@ class Claims:
     def by_equation(
         self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
     ) -> Proved | None:
-        """A certificate from terms (sum's number, weight) known to add up to the record's value.
-
-        None where one might be spared, as far as is seen near to the true table.
-        """
+        """A certificate from terms (sum, weight) that add up to the record; None if one may be spared."""
         numbers = sorted(number for number, _ in terms)
         if not self._framed(numbers, record).each_moves(truth, numbers):
             return None
