@@ -43,7 +43,7 @@ from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
 from auditor.sql.time_zones import session_zone
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.lookback.assess import STEPS
+from cae_sql.inference.lookback.look import STEPS
 from cae_sql.threads import alone
 
 Log = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Iterable[Logged]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from auditor.sql.limits import MAX_BYTES
 from cae_sql.inference.allowance import Allowance
-from cae_sql.inference.lookback.assess import STEPS
+from cae_sql.inference.lookback.look import STEPS
 
 ENTRY = 1 << 20
 """Characters of one entry of a log, which may hold several statements; more are not cut into them."""

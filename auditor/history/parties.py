@@ -19,8 +19,8 @@ from auditor.history.risks import worst_risk
 from auditor.parties.confidential import Confidential
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
-from cae_sql.inference.lookback.assess import STEPS, assess
 from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar
+from cae_sql.inference.lookback.look import STEPS, assess
 
 EVERYONE = "everyone"
 NOTED = ("first", "reals", "exact", "exact_by_reals")

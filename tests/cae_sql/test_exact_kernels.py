@@ -174,14 +174,15 @@ def entered(draw: Generator) -> Call:
 
 def settled(draw: Generator) -> Call:
     rows, atoms = int(draw.integers(1, 4)), int(draw.integers(2, 7))
-    matrix = counts(draw, 1, rows, atoms) if draw.random() < 0.7 else signs(draw, 2, rows, atoms)
+    ends = np.sort(draw.integers(0, atoms + 1, (rows, 2, 1)), axis=1)  # sums over ranges are unimodular
+    matrix = ((np.arange(atoms) >= ends[:, 0]) & (np.arange(atoms) < ends[:, 1])).astype(np.int64)
     low, sizes = counts(draw, 2, atoms), 1 + counts(draw, 3, atoms)
     high = low + 1 + counts(draw, 5, atoms)
     rest = matrix @ draw.integers(sizes * low, sizes * high + 1)
     table = draw.integers(sizes * low, sizes * high + 1)
     return (
-        matrix, rest, low.astype(np.float64), high.astype(np.float64), sizes, draw.random(atoms) < 0.8, table,
-        int(draw.integers(1, 4)), int(draw.integers(0, 2)), np.full(1, 20_000),
+        matrix, rest, low, high, sizes, draw.random(atoms) < 0.8, table, int(draw.integers(1, 4)),
+        int(draw.integers(0, 2)), np.full(1, 20_000),
     )  # fmt: skip
 
 

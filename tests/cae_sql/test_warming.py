@@ -105,7 +105,7 @@ def test_no_module_in_the_working_directory_runs_in_a_compiler(tmp_path: Path) -
 
 TWO = [
     ("cae_sql.inference.intervals.interior", "invert_factor", "float64[:,::1], float64[:,::1]"),
-    ("cae_sql.inference.search.walks", "walk", ", ".join(["int64[::1]"] * 7 + ["int64"] * 2)),
+    ("cae_sql.inference.search.runs", "walk", ", ".join(["int64[::1]"] * 7 + ["int64"] * 2)),
 ]
 LISTED = (
     "from cae_sql import warming\n"
@@ -129,7 +129,7 @@ def test_what_first_decisions_need_is_waited_for_and_the_rest_is_compiled_beside
         "from cae_sql.compiled import coming\n"
         "assert coming[two[0][:2]].is_set()\n"
         "from cae_sql.inference.intervals.interior import invert_factor\n"
-        "from cae_sql.inference.search.walks import walk\n"
+        "from cae_sql.inference.search.runs import walk\n"
         "import numpy as np\n"
         "invert_factor(np.eye(2), np.eye(2))\n"
         "walk(*np.zeros((7, 1), np.int64), 0, 0)\n"

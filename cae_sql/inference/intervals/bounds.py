@@ -1,11 +1,10 @@
 """Feasibility intervals: the least and greatest value of every record over all real-valued tables.
 
 Independent components are solved apart, in three steps, each for the ends that the one before left open:
-single sums give exact outer bounds (`presolve`), points inside show which of them are reached (`reached`),
-and linear programs that start there decide the rest (`pricing`). A program's objective value is not taken
-from the solver: rational multipliers are read off its duals and the bound they prove is computed exactly
-(weak duality, `proof`), so no interval is ever too narrow. Where an extreme must be attained and the linear
-optimum lets nobody attain it, a mixed integer program decides.
+exact outer bounds by single sums (`presolve`), points inside that reach them (`reached`), linear programs
+that start there (`pricing`). Rational multipliers near a program's duals prove its bound exactly (`proof`),
+so no interval is ever too narrow. Where an extreme must be attained and the linear optimum lets nobody attain
+it, a mixed integer program decides.
 
 Source: `mathematics.md`, 2 (intervals); paper 000, Section 5 (query restriction).
 """
@@ -28,7 +27,6 @@ from cae_sql.inference.facts.constraints import constraints
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Grid, Ints
-from cae_sql.inference.intervals.interior import Bounds as Bounds
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
 from cae_sql.inference.intervals.pricing import Priced
@@ -53,6 +51,16 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
+class Bounds:
+    """Intervals in record order, in units of the column."""
+
+    lower: Floats
+    """(n,) least values."""
+    upper: Floats
+    """(n,) greatest values."""
+
+
+@dataclass(frozen=True, eq=False)
 class Solved:
     """A system with the right-hand sides of its sums: what intervals are asked of."""
 
@@ -69,7 +77,7 @@ def scale_of(size: int, grid: Grid, answers: Sequence[Answer]) -> int:
         return 1
     values = [grid.top, *(answer.value for answer in answers)]
     scale: int = lcm(*(value.denominator for value in values))
-    largest = max([Fraction(1), *(abs(value) for value in values), grid.top * size])
+    largest = max([Fraction(1), *map(abs, values), grid.top * size])
     return scale if scale * largest < FINEST else max(1, int(FINEST / largest))
 
 
@@ -115,19 +123,16 @@ def intervals(
     Raises:
         InconsistentAnswers: no real-valued table agrees.
     """
-    known = system.known
+    known, done = system.known, 0
     wanted = np.ones(known.count, dtype=np.bool_) if wanted is None else wanted
     low, high = ((known.sizes * end).astype(object) for end in (known.low, known.high))
-    labels = known.components
-    order = np.argsort(labels, kind="stable")
-    done = 0
-    for part in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1):
+    order = np.argsort(known.components, kind="stable")
+    for atoms in np.split(order, np.flatnonzero(np.diff(known.components[order])) + 1):
 
         def told(settled: int, before: int = done) -> None:
             if progress is not None:
                 progress(before + settled, known.count)
 
-        atoms = np.sort(part)
         if wanted[atoms].any():
             programs = system.programs.get(int(atoms[0])) or ByPrograms(system, atoms)
             if 2 * len(atoms) > known.count:
@@ -171,7 +176,7 @@ class ByPrograms:
 
     @cached_property
     def interior_points(self) -> list[InteriorPoint]:
-        """Points inside to start from; none where a component has none."""
+        """To start from; none where a component has none."""
         matrix = sparse_columns(self.known.matrix[np.ix_(self.rows, self.atoms)])
         sums = self.system.sums[self.rows].astype(np.float64)
         return list(interior_points(self.known, self.atoms, matrix, sums, self.boxes))
@@ -192,7 +197,7 @@ class ByPrograms:
 
     @cached_property
     def mixed(self) -> Program | None:
-        """The program with that condition; None where nobody needs to."""
+        """The program with the condition that somebody attains the extremes; None where nobody needs to."""
         if not self.extremes:
             return None
         matrix, row_low, row_high, lower, upper = constraints(self.known, self.atoms, self.system.sums)
@@ -208,16 +213,9 @@ class ByPrograms:
         return outcome.status != "infeasible"
 
     def fill(
-        self,
-        wanted: NDArray[np.bool_],
-        least: NDArray[Any],
-        most: NDArray[Any],
-        told: Callable[[int], None],
+        self, wanted: NDArray[np.bool_], least: NDArray[Any], most: NDArray[Any], told: Callable[[int], None]
     ) -> None:
-        """Fill in least and greatest totals of the wanted atoms, (p,) each, exact; `told` how many are done.
-
-        A side that some table is seen to reach needs no program.
-        """
+        """Fill in least and greatest totals (p,) of the wanted atoms, exact; `told` how many are done."""
         least[self.atoms], most[self.atoms] = self.outer
         asked = np.flatnonzero(wanted[self.atoms])
         left = np.ones((2, len(asked)), dtype=np.bool_)
@@ -242,7 +240,7 @@ class ByPrograms:
         return bool(found <= self._end(column, (1, -1)[side]))
 
     def _end(self, column: int, sign: int) -> float:
-        """Total (times sign) from which a record of the atom is at the end of its box, with some slack."""
+        """Total (times sign) from which a record of the atom is at the end of its box, with slack."""
         atom = self.atoms[column]
         ends = self.known.high[atom], self.known.low[atom]
         own, others = (self.boxes[0], ends[0]) if sign > 0 else (self.boxes[1], ends[1])
@@ -250,7 +248,11 @@ class ByPrograms:
         return end + max(REACHED, DIGITS * abs(end))
 
     def extreme(self, column: int, sign: int) -> Exact:
-        """Exact least (sign 1) or greatest (−1) total of an atom, as far as its records' ends need it."""
+        """Exact least (sign 1) or greatest (−1) total of an atom, as far as its records' ends need it.
+
+        Raises:
+            OutOfTime: a program was not solved.
+        """
         tighter, outcome = (max if sign > 0 else min), self._optimum(self.linear, column, sign)
         if outcome.status != "optimal":
             raise OutOfTime("the linear program was not solved")
@@ -300,13 +302,12 @@ class ByPrograms:
 
 
 class OneByOne:
-    """Intervals of one record after the other: programs start where the last one ended.
+    """Intervals of one record after the other, where answers are known to agree with a table.
 
-    The answers are known to agree with a table.
+    Programs hold all columns and start where the last one ended.
     """
 
     def __init__(self, system: Solved) -> None:
-        """Nothing is asked yet."""
         self.system = system
         self._programs: dict[int, ByPrograms] = {}
 

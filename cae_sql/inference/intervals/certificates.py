@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
 from cae_sql.inference.facts.query import Answer, Grid
-from cae_sql.inference.intervals.bounds import OneByOne, Solved, intervals
+from cae_sql.inference.intervals.bounds import OneByOne, Solved
 from cae_sql.inference.intervals.irreducible import rows_of, spared
 
 Side = Literal["lower", "upper"]
@@ -72,7 +70,8 @@ def certify(
         return Certificate(record, side, bound, [])
 
     def holds(numbers: list[int]) -> bool:
-        return end_of(rebuild(numbers), record, side) == value
+        system, end = rebuild(numbers), 0 if side == "lower" else 1
+        return OneByOne(system).interval(int(system.known.atoms.labels[record]), (end,))[end] == value
 
     kept, _ = spared(list(range(len(answers))), holds)
     system = rebuild(kept)
@@ -87,11 +86,3 @@ def certify(
         return Certificate(record, side, bound, sorted(terms), extremes)
     sums = [(number, Fraction(0)) for number in kept if answers[number].kind == "sum"]
     return Certificate(record, side, bound, sums, extremes, "attained")
-
-
-def end_of(system: Solved, record: int, side: Side) -> Fraction:
-    """One end of one record's interval."""
-    atom = int(system.known.atoms.labels[record])
-    wanted = np.zeros(system.known.count, dtype=np.bool_)
-    wanted[atom] = True
-    return Fraction(intervals(system, wanted)[0 if side == "lower" else 1][atom])

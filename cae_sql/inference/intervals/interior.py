@@ -1,9 +1,8 @@
-"""Inner intervals of all records at once: values that real-valued tables certainly reach.
+"""The analytic centre of the answered sums, and how far each record can go in the Dikin ellipsoid around it.
 
-The analytic centre of the answered sums, and around it the Dikin ellipsoid, which lies inside every box. One
-factorisation of a matrix as large as there are sums gives every record's half width. All of it is floating
-point, so it is a statement about intervals for reports and for choosing which programs need to be solved; it
-proves no bound and allows no answer.
+The ellipsoid lies inside every box. One factorisation of a matrix as large as there are sums gives every
+record's half width. All of it is floating point: it chooses which programs need to be solved, proves no bound
+and allows no answer.
 
 Source: `mathematics.md`, 2 (intervals). The centre is found by its dual, whose iterates are inside all boxes
 (Boyd and Vandenberghe, *Convex Optimization*, 10.4 and 9.6).
@@ -15,10 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from cae_sql.compiled import compiled
-from cae_sql.errors import InconsistentAnswers
 from cae_sql.threads import in_two
 
 Floats = NDArray[np.float64]
@@ -38,25 +36,8 @@ WELL_CONDITIONED = 1e9
 """Condition number up to which a factorisation is trusted."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Intervals in record order, in units of the column."""
-
-    lower: Floats
-    """(n,) least values."""
-    upper: Floats
-    """(n,) greatest values."""
-
-
-def sparse_columns(
-    matrix: ArrayLike | scipy.sparse.spmatrix | scipy.sparse.sparray,
-) -> scipy.sparse.csc_array:
-    """A matrix of any type as sparse floats by columns."""
-    if scipy.sparse.issparse(matrix):
-        return scipy.sparse.csc_array(matrix, dtype=np.float64)
-    dense = np.asarray(matrix)
-    if dense.dtype.kind not in "biuf":
-        dense = dense.astype(np.float64)
+def sparse_columns(dense: NDArray[np.generic]) -> scipy.sparse.csc_array:
+    """A matrix of numbers as sparse floats by columns; quicker than SciPy's."""
     starts = np.cumsum(np.append(0, np.count_nonzero(dense, axis=0)))
     rows, entries = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
     in_two(lambda first, last: list_entries(dense, first, last, starts, rows, entries), *dense.shape[::-1])
@@ -94,9 +75,8 @@ class Interior:
     root: Floats
     """(r, k) R with Rᵀ R = M⁻¹, M = A diag(m h) Aᵀ."""
 
-    def half_widths(self, columns: Places | None = None) -> Floats:
+    def half_widths(self, columns: Places) -> Floats:
         """ρ = √(1/τ − h), τ = aᵀ M⁻¹ a: how far records of columns can go, their own bounds left aside."""
-        columns = np.arange(len(self.values)) if columns is None else np.asarray(columns)
         tau = np.zeros(len(columns))
         A = self.matrix
         add_squares(A.indptr, A.indices, A.data, np.ascontiguousarray(self.root.T), columns, tau)
@@ -106,49 +86,14 @@ class Interior:
         return widths
 
 
-def inner(
-    matrix: ArrayLike | scipy.sparse.spmatrix | scipy.sparse.sparray,
-    sums: ArrayLike,
-    low: ArrayLike,
-    high: ArrayLike,
-    sizes: ArrayLike | None = None,
-) -> Bounds:
-    """Intervals inside the feasibility intervals: every value in one is taken by some real-valued table.
-
-    [max(l, y − ρ), min(u, y + ρ)] for the analytic centre y. Exact where a record is in no sum; conservative
-    else, and the less so the more records there are to a sum.
-
-    Args:
-        matrix: (k, p) coefficients, dense or sparse, of any type.
-        sums: (k,) right-hand sides.
-        low: (p,) least value of each record, narrowed by answered minima.
-        high: (p,) greatest value, narrowed by answered maxima. That somebody attains them is not asked for.
-        sizes: (p,) records that each column stands for; None where each is one record.
-
-    Returns:
-        The interval of one record of each column, in the units of the arguments.
-
-    Raises:
-        InconsistentAnswers: no point was found, so there is probably no table.
-    """
-    A = sparse_columns(matrix)
-    lower, upper = np.asarray(low, np.float64), np.asarray(high, np.float64)
-    m = np.ones(A.shape[1]) if sizes is None else np.asarray(sizes, np.float64)
-    center = analytic_center(A, np.asarray(sums, np.float64), lower, upper, m)
-    if center is None:
-        raise InconsistentAnswers("no table inside the domain was found to agree with the sums")
-    rho = center.half_widths()
-    return Bounds(np.maximum(lower, center.values - rho), np.minimum(upper, center.values + rho))
-
-
 def analytic_center(
     matrix: scipy.sparse.csc_array, sums: Floats, low: Floats, high: Floats, sizes: Floats
 ) -> Interior | None:
     """The point that maximises Σ m (log(y − l) + log(u − y)) among those that agree with the sums.
 
-    Where the sums hold some columns at their bounds, those are fixed there, and the centre is that of the
-    rest. What is fixed may be more than need be: then the ellipsoid is smaller, not wrong. None where nothing
-    was found that agrees. Shapes: (k, p), (k,), (p,) each; a column of no records is left out.
+    Columns that the sums hold at their bounds are fixed there; where more are than need be the ellipsoid is
+    smaller, not wrong. None where nothing was found that agrees. Shapes: (k, p), (k,), (p,) each; a column of
+    no records is left out.
     """
     if (low > high).any():
         return None
@@ -191,7 +136,7 @@ class _Search:
         self.shape = self.squares
 
     def _move(self, multipliers: Floats) -> None:
-        """To the columns' values at these multipliers; slacks are computed without cancellation."""
+        """To the columns' values at these multipliers; slacks without cancellation."""
         slopes = self.matrix.T @ multipliers
         q = np.abs(slopes) * self.half
         long = np.sqrt(1 + q * q)

@@ -1,9 +1,8 @@
 """Irreducible certificates: few answers that leave a record no values but some, none of which can be spared.
 
-By reals a claim is proved by two sums of answers, one for each end, whose multipliers anybody adds up (weak
-duality). By integers it is proved by there being no table on the grid that agrees with the answers and has
-another value. In both cases answers are dropped as long as the claim survives (a deletion filter), so that in
-the end each one is needed.
+By reals two sums of answers, one for each end, prove a claim by weak duality; by integers that no table on
+the grid agrees with the answers and has another value. Answers are dropped as long as the claim survives (a
+deletion filter).
 
 Source: `mathematics.md`, 2 (certificates); Chinneck, *Feasibility and Infeasibility in Optimization*, 2008.
 """
@@ -36,10 +35,9 @@ SINGLY = 32
 SPARE_STEPS = 2 * 10**8
 """For finding out whether fewer answers do than two sums need: about two seconds."""
 STEPS = 10**9
-"""For one certificate, about ten seconds; what is not shown to be dispensable with them stays in, and it says
-so."""
+"""For one certificate, about ten seconds; what is not shown to be dispensable with them stays in."""
 A_LOOK, BY_ANSWER = 10**5, 10**4
-"""Steps that it takes at least to see whether a claim holds, and more by answer."""
+"""Steps that one look at a claim takes at least, and more by answer."""
 SINGULAR = 1e-7
 """An inverse that is so far from one counts as none."""
 NODES = 20_000
@@ -82,7 +80,7 @@ class _Framed:
     def __init__(
         self, size: int, top: int, answers: Sequence[Answer], numbers: Sequence[int], record: int
     ) -> None:
-        """State those of some numbers; nobody else is in the record's atom."""
+        """Take those of some numbers; the record is an atom of its own."""
         self.record, self.numbers, self._top = record, frozenset(numbers), top
         inside = np.zeros(size, dtype=np.bool_)
         inside[record] = True
@@ -107,14 +105,12 @@ class _Framed:
         return Knowledge.of(len(self.everybody), self._top, chosen, atoms=self.atoms)
 
     def each_moves(self, truth: Ints, numbers: Sequence[int]) -> bool:
-        """Whether without any one of some sums the record can have another real value, near to a true table.
+        """Whether none of some sums that add up to the record can be spared, as seen near to a true table.
 
-        The sums add up to the record. Where each can be changed alone by moving records that have room, none
-        can be spared: that is what an inverse shows for all of them at once. False where it is not seen so.
+        An inverse shows for all of them at once whether each can be changed alone by moving records that have
+        room, the record too.
         """
         answers = [self.answers[number] for number in numbers]
-        if any(answer.kind != "sum" for answer in answers):
-            return False
         matrix = coefficients_of(self.atoms, answers).astype(np.float64)
         totals = np.bincount(self.atoms.labels, truth[self.everybody], self.atoms.count)
         room = np.minimum(totals, self.atoms.sizes * self._top - totals)
@@ -162,8 +158,8 @@ class Claims:
     ) -> Proved | None:
         """A certificate that the value lies in low … high, by two sums; None where these answers have none.
 
-        One value is proved by reals only where both bounds are that value. Where they are only between the
-        grid values beside it (`rounded`), that is a proof by integers.
+        One value is proved by reals only where both bounds are that value; `rounded`, by integers, where
+        they are only between the grid values beside it.
         """
 
         def within(least: Exact, most: Exact) -> bool:
@@ -187,10 +183,7 @@ class Claims:
     def by_equation(
         self, record: int, value: int, terms: Sequence[tuple[int, Fraction]], truth: Ints
     ) -> Proved | None:
-        """A certificate from terms (sum's number, weight) known to add up to the record's value.
-
-        None where one might be spared, as far as is seen near to the true table.
-        """
+        """A certificate from terms (sum, weight) that add up to the record; None if one may be spared."""
         numbers = sorted(number for number, _ in terms)
         if not self._framed(numbers, record).each_moves(truth, numbers):
             return None
@@ -227,7 +220,7 @@ class Claims:
     def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
         """A certificate by integers that the value is one of some; None where that takes too much work.
 
-        Answers are taken in one by one, each because a table without it has another value, until none has.
+        Answers are taken in one by one, each since a table that breaks it has another value.
         """
         allowance, chosen = Allowance(STEPS), list[int]()
         try:
@@ -244,10 +237,7 @@ class Claims:
         return Proved(record, min(allowed), max(allowed), tuple(kept), "integers", irreducible=whole)
 
     def without_spare(self, proved: Proved) -> Proved:
-        """As `by_reals` found it, rounded, with fewer answers where these leave no other table either.
-
-        Dropping an answer may spoil the sums and yet leave no table. Where the work is used up it says so.
-        """
+        """As `by_reals` found it, rounded, with fewer answers where these leave no other table either."""
         numbers, allowed = list(proved.numbers), range(proved.low, proved.high + 1)
         kept, whole = self._needed(numbers, proved.record, allowed, Allowance(SPARE_STEPS))
         if len(kept) == len(numbers):
@@ -309,10 +299,7 @@ def rows_of(known: Knowledge, answers: Mapping[int, Answer]) -> list[int]:
 def spared(
     kept: list[int], holds: Callable[[list[int]], bool], allowance: Allowance = UNLIMITED
 ) -> tuple[list[int], bool]:
-    """Drop answers as long as a claim holds, the last ones first; and whether all were tried.
-
-    Of many halves are tried first. What the answers of an earlier time prove is so proved by these.
-    """
+    """Drop answers as long as a claim holds, the last first, of many halves first; whether all were tried."""
     block = max(1, len(kept) // 2) if len(kept) > SINGLY else 1
     while True:
         end = len(kept)

@@ -1,7 +1,7 @@
 """Exact outer bounds from one sum at a time: cheap, valid, and often all there is to know.
 
-Where an inner bound or a linear program's solution reaches one of these, it is the end of the interval and
-needs no proof by multipliers. Whole numbers all the way; what would be a fraction is rounded outwards.
+Where a point inside or a program's solution reaches one, it is the end of the interval without further proof.
+All in whole numbers; what would be a fraction is rounded outwards.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ def from_single_sums(known: Knowledge, atoms: Ints, rows: Ints, sums: Ints) -> t
     """
     sizes = known.sizes[atoms]
     low, high = sizes * known.low[atoms], sizes * known.high[atoms]
-    lines = known.matrix if len(rows) == len(known.matrix) else known.matrix[rows]
-    lines = lines if len(atoms) == known.count else lines[:, atoms]
+    lines = known.matrix[np.ix_(rows, atoms)]
     which, columns = map(np.ascontiguousarray, np.nonzero(lines))
     starts = np.searchsorted(which, np.arange(len(rows) + 1))
     entries, values = lines[which, columns].astype(np.int64), sums[rows].astype(np.int64)
@@ -59,8 +58,7 @@ def narrow(
 ) -> bool:
     """By each sum: what the others leave at least and at most; changes `low` and `high`.
 
-    False where a sum is out of reach. Whole numbers of 64 bits do: a sum that might pass `largest` is left
-    aside before anything is made of what it came to.
+    False where a sum is out of reach. One that might pass `largest` is left aside: it may have overflown.
     """
     for _ in range(PASSES):
         narrower = False

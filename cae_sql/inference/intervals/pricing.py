@@ -1,8 +1,8 @@
 """Linear programs of very many columns, solved over few of them: column generation.
 
 All columns start at a point inside the boxes that agrees with the sums. A few may leave it; the multipliers
-of their program price all others, and those that would improve it are let in, until there is none. What was
-let in for one objective stays for the next, and the simplex starts where it stopped.
+of their program price all others, and those that would improve it are let in, until there is none; they stay
+for the next objective.
 
 Source: `mathematics.md`, 2 (intervals: a subset of columns with pricing of the rest).
 """
@@ -17,10 +17,8 @@ from cae_sql.inference.solver import Floats, Outcome, Program
 
 NEGLIGIBLE = 1e-9
 """Reduced cost up to which a column is not worth letting in."""
-ROUNDS = 1_000
-"""Pricings after which a program is given up."""
 FIRST = 6
-"""Columns at the start, for each row; one pricing lets in one for each."""
+"""Columns at the start, the roomiest, for each row; one pricing lets in one for each."""
 MOST = 40
 """Columns for each row, beyond which all but those of the start are put back."""
 LEAST_ROWS = 50
@@ -43,10 +41,7 @@ class Priced:
         rows = max(matrix.shape[0], LEAST_ROWS)
         self.batch, self.most = rows, MOST * rows
         room = np.minimum(self.down, self.up)
-        count = min(FIRST * rows, len(room))
-        roomy = np.argpartition(-room, count - 1)[: count // 2] if count else np.zeros(0, np.int64)
-        drawn = np.random.default_rng(0).choice(len(room), count - len(roomy), replace=False)
-        self.start: Ints = np.union1d(roomy, drawn).astype(np.int64)
+        self.start: Ints = np.sort(np.argsort(-room, kind="stable")[: FIRST * rows])
         self._restart()
 
     def _restart(self) -> None:
@@ -81,20 +76,19 @@ class Priced:
         base = float(price @ self.inside)
         steps = {2 * int(self.place[j]): float(price[j]) for j in wanted}
         steps |= {at + 1: -cost for at, cost in steps.items()}
-        for _ in range(ROUNDS):
+        while True:
             outcome = self.program.minimise(steps)
             if outcome.status != "optimal":
                 return outcome
             value = base + self.unit * outcome.value
             better = self._better(price - self.matrix.T @ outcome.duals)
-            settled = value <= enough or not len(better)
-            if settled:
+            if value <= enough or not len(better):
                 break
             self._admit(better)
         solution = self.inside.copy()
         moved = outcome.solution.reshape(-1, 2)
         solution[self.columns] += self.unit * (moved[:, 0] - moved[:, 1])
-        return Outcome("optimal" if settled else "feasible", value, solution, outcome.duals)
+        return Outcome("optimal", value, solution, outcome.duals)
 
     def _better(self, reduced: Floats) -> Ints:
         """The columns outside the program that promise most, at these reduced costs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -47,53 +48,46 @@ class Proof:
 
         Where the optimum seems to be a whole number and rounding misses it, they are solved for exactly.
         """
-        duals = outcome.duals[: len(self.rows)] * sign
-        best: Multipliers | None = None
-        for largest in (64, 10_000, 10**7):
-            weights = {
-                int(row): rational(dual * scale, largest) / scale
-                for row, dual, scale in zip(self.rows, duals, self._scales, strict=True)
-                if abs(dual * scale) > 1e-9
-            }
+        value, best = sign * outcome.value, None
+        whole = abs(value - round(value)) <= NEAR_WHOLE
+        for weights in self._tried(column, outcome.duals[: len(self.rows)] * sign, whole):
             bound = self.proved(column, sign, weights)
-            found = Multipliers(tuple(weights), tuple(weights.values()), bound)
             if best is None or sign * (bound - best.bound) > 0:
-                best = found
-            if abs(float(best.bound) - sign * outcome.value) <= 1e-9 * max(1.0, abs(outcome.value)):
+                best = Multipliers(tuple(weights), tuple(weights.values()), bound)
+            near = abs(float(best.bound) - value) <= 1e-9 * max(1.0, abs(value))
+            if near and (not whole or best.bound == round(value)):
                 break
         assert best is not None
-        goal = round(sign * outcome.value)
-        if best.bound == goal or abs(sign * outcome.value - goal) > NEAR_WHOLE:
-            return best
-        weights = self._vertex(column, duals)
-        if weights:
-            bound = self.proved(column, sign, weights)
-            if sign * (bound - best.bound) > 0:
-                return Multipliers(tuple(weights), tuple(weights.values()), bound)
         return best
 
-    def _vertex(self, column: int, duals: NDArray[np.float64]) -> dict[int, Fraction]:
-        """The duals without rounding: at a vertex, columns whose reduced cost is 0 say what they are."""
+    def _tried(self, column: int, duals: NDArray[np.float64], whole: bool) -> Iterator[dict[int, Fraction]]:
+        """The duals by row, rounded ever less; at last, without rounding: at a vertex, columns whose reduced
+        cost is 0 say what they are."""
+        for largest in (64, 10_000, 10**7):
+            yield {
+                row: rational(dual * scale, largest) / scale
+                for (row, scale), dual in zip(self._scales.items(), duals, strict=True)
+                if abs(dual * scale) > 1e-9
+            }
         used = np.flatnonzero(np.abs(duals) > 1e-9)
-        if not 0 < len(used) <= MOST_EXACT:
-            return {}
+        if not whole or not 0 < len(used) <= MOST_EXACT:
+            return
         rows = self.rows[used]
         lines = np.array([self._line(int(row)) for row in rows], dtype=np.int64)
         costs = np.zeros(len(self.atoms), dtype=np.int64)
         costs[column] = 1
         tight = np.flatnonzero(np.abs(costs - duals[used] @ lines) < NEAR_WHOLE)
-        if len(tight) < len(used):
-            return {}
-        _, order = scipy.linalg.qr(lines[:, tight].astype(np.float64), mode="r", pivoting=True)
-        basic = tight[order[: len(used)]]
-        found = solved_exactly(lines[:, basic].T.tolist(), costs[basic].tolist())
-        return {int(row): weight for row, weight in zip(rows, found, strict=False) if weight}
+        if len(tight) >= len(used):
+            _, order = scipy.linalg.qr(lines[:, tight].astype(np.float64), mode="r", pivoting=True)
+            basic = tight[order[: len(used)]]
+            found = solved_exactly(lines[:, basic].T.tolist(), costs[basic].tolist())
+            yield {int(row): weight for row, weight in zip(rows, found, strict=False) if weight}
 
     @cached_property
-    def _scales(self) -> list[int]:
-        """(r,) the largest coefficient of each sum: a multiplier is as fine as they are large."""
-        lines = (self._line(int(row)) for row in self.rows)
-        return [max(1, int(line.max(initial=0)), -int(line.min(initial=0))) for line in lines]
+    def _scales(self) -> dict[int, int]:
+        """The largest coefficient of each of the r sums: a multiplier is as fine as they are large."""
+        rows = self.rows.tolist()
+        return {row: int(np.abs(self._line(row).astype(np.int64)).max(initial=1)) for row in rows}
 
     def _line(self, row: int) -> NDArray[np.integer]:
         whole = len(self.atoms) == self.known.count
@@ -107,8 +101,7 @@ class Proof:
         whole = [int(weight * scale) for weight in weights.values()]
         lines = [self._line(row) for row in weights]
         sizes, low, high = known.sizes[self.atoms], known.low[self.atoms], known.high[self.atoms]
-        largest = dict(zip(self.rows.tolist(), self._scales, strict=True))
-        most = scale + sum(abs(w) * largest[row] for row, w in zip(weights, whole, strict=True))
+        most = scale + sum(abs(w) * self._scales[row] for row, w in zip(weights, whole, strict=True))
         # in 64 bits where nothing can overflow
         kind = np.int64 if most * int((sizes * high).sum(dtype=np.float64)) < 2**62 else object
         reduced = np.zeros(len(self.atoms), dtype=kind)
@@ -142,10 +135,8 @@ def solved_exactly(square: list[list[int]], right: list[int]) -> list[Fraction]:
     found: list[Fraction] = []
     for first, *line in reversed(rows):
         *weights, end = line
-        known = sum(
-            (weight * each for weight, each in zip(weights, found, strict=True) if weight), Fraction(0)
-        )
-        found.insert(0, (end - known) / first)
+        known = sum(weight * each for weight, each in zip(weights, found, strict=True))
+        found.insert(0, Fraction(end - known) / first)
     return found
 
 

@@ -2,8 +2,7 @@
 
 An *interior point* is a table of reals that agrees with every answer and leaves every box, but those the
 answers close, room on both sides; where extremes are answered, with one record at each. The Dikin ellipsoid
-around it shows what all records reach. Only ends reached with a margin count, which is far more than
-rounding: the rest is for linear programs.
+around it shows what records reach. Only ends reached with a margin far beyond rounding count.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """After how many answers a record was first located: knowledge only grows, so bisection finds it.
 
-A short proof among answers near to the record gives an upper end. Where the system is small enough, linear
-programs over all answers of a time then say whether it was so before.
+A short proof among answers near to the record gives an upper end; in small systems linear programs over all
+answers of a time say whether it was so before.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Records that true answers have located, answer by answer: for an auditor, who has the true table.
 
-A gate asks who *would* be located, and may not look at the values. Here they are given. Each answer shows at
-once who is located by equations alone, or by one sum after the other. Everybody is looked at closely by
-`Look`, as often as `assess` says; who is found then gets the time when it was first so. What is located stays
-so: knowledge only grows.
+Each answer shows at once which records equations alone locate, or one sum after the other. `Look` looks at
+all closely, as often as `assess` says. What is located stays so: knowledge only grows.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -11,6 +9,7 @@ Source: `mathematics.md`, 2 and 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
@@ -21,15 +20,19 @@ from numpy.typing import NDArray
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Answer, Ints, Query
-from cae_sql.inference.facts.span import added_up
+from cae_sql.inference.facts.rank import coefficients_of
+from cae_sql.inference.facts.span import Span, added_up
 from cae_sql.inference.intervals.bounds import Exact
-from cae_sql.inference.lookback.stated import Stated, narrow
+from cae_sql.inference.intervals.presolve import LARGEST
+from cae_sql.inference.intervals.presolve import narrow as narrow_by_sums
 from cae_sql.inference.standard import Standard
 
 KEEPS, APPROXIMATE, EXACT = 0, 1, 2
-"""What is known of a record: it keeps the standard as far as known, less remains, one value remains."""
+"""A record keeps the standard as far as known, less remains, one value remains."""
 MOST_ALONE = 256
 """Answers about one record alone up to which each has a row; with more they are taken out of the sums."""
+SMALL = 400
+"""Atoms up to which everybody is looked at closely after each statement."""
 _ENDS = (
     *("by_integers", "by_reals", "low", "high", "least", "most"),
     *("since_integers", "since_reals", "open", "looked"),
@@ -49,12 +52,62 @@ def state_of(values: Ints, standard: Standard) -> int:
 def state_between(least: Exact, most: Exact, standard: Standard, by_reals: bool = True) -> int:
     """What an interval means; by reals one value remains only where both ends are that value.
 
-    Where the ends leave one value because no other lies on the grid, the grid has a part in it: by reals
-    alone the record is located approximately.
+    Where no other lies on the grid, the record is located approximately by reals alone.
     """
     low, high = ceil(least), floor(most)
     state = KEEPS if high - low >= standard.need else state_of(np.arange(low, high + 1), standard)
     return min(state, APPROXIMATE) if by_reals and least != most else state
+
+
+class _Stated:
+    """True answers over some records, and the system that they amount to; it grows by `take` alone."""
+
+    def __init__(self, size: int, top: int) -> None:
+        self.span = Span(size)
+        """The independent sums, in order."""
+        self.boxes = Knowledge.nothing(size, top)
+        """Atoms, boxes and extremes; no sums."""
+        self._whole: Knowledge | None = None
+
+    def copy(self) -> _Stated:
+        """An independent one."""
+        twin = copy(self)
+        twin.span = self.span.copy()
+        return twin
+
+    @property
+    def known(self) -> Knowledge:
+        """What the answers amount to, without a tableau."""
+        if self._whole is None:
+            self._whole = replace(self.boxes, matrix=coefficients_of(self.boxes.atoms, self.span.rows))
+        return self._whole
+
+    def take(self, answers: Sequence[tuple[int, Answer, bool]]) -> list[tuple[int, Answer]]:
+        """Take true answers, each with its place; those that say something that others do not.
+
+        Of extremes it is given whether somebody who is in none of the answers attains them.
+        """
+        kept = []
+        for place, answer, by_others in answers:
+            if answer.kind != "sum":
+                new = self._take_extreme(answer, by_others)
+            elif new := self.span.take(answer):
+                self.boxes = self.boxes.refined([answer])
+            if new:
+                self._whole = None
+                kept.append((place, answer))
+        return kept
+
+    def _take_extreme(self, answer: Answer, by_others: bool) -> bool:
+        """Whether an extreme taught something; where others attain it nobody here needs to."""
+        before = self.boxes = self.boxes.refined([answer])
+        after = before.with_extreme(answer, int(answer.value))
+        self.boxes = replace(after, extremes=before.extremes, implied=before.implied) if by_others else after
+        return not (
+            np.array_equal(before.low, after.low)
+            and np.array_equal(before.high, after.high)
+            and before.extremes == self.boxes.extremes
+        )
 
 
 class LocatedSoFar:
@@ -63,7 +116,7 @@ class LocatedSoFar:
     def __init__(self, truth: Ints, top: int, standard: Standard) -> None:
         """Nothing is answered yet of the true values (n,) in units, 0 … top; insiders are not looked at."""
         self.truth, self.top, self.standard = truth.astype(np.int64), top, standard
-        self._stated = Stated(len(truth), top)
+        self._stated = _Stated(len(truth), top)
         self.answers: list[Answer] = []
         """Those that others do not settle, in order."""
         self.row_answers: list[int] = []
@@ -74,10 +127,10 @@ class LocatedSoFar:
         self.by_reals: NDArray[np.int8] = np.zeros(size, dtype=np.int8)
         """(n,) the same by linear programs."""
         self.low: Ints = np.zeros(size, dtype=np.int64)
-        """(n,) least value that is proved, in units; not always the greatest that could be."""
+        """(n,) least value that is proved, in units; not always the greatest that could be. Also `high`."""
         self.high: Ints = np.full(size, top, dtype=np.int64)
         self.least: Ints = np.zeros(size, dtype=np.int64)
-        """(n,) the same as far as boxes and one sum after the other prove it, over the reals too."""
+        """(n,) the same by boxes and one sum after the other alone, over the reals too. Also `most`."""
         self.most: Ints = self.high.copy()
         self.since_integers: Ints = np.zeros(size, dtype=np.int64)
         """(n,) how many answers were known when the state by integers was first what it is."""
@@ -108,12 +161,11 @@ class LocatedSoFar:
     @property
     def large(self) -> bool:
         """Whether there are too many atoms to look at everybody closely after each statement."""
-        return self._stated.large
+        return self._stated.boxes.count > SMALL
 
     def copy(self) -> LocatedSoFar:
         """An independent one that knows the same."""
-        twin = LocatedSoFar.__new__(LocatedSoFar)
-        twin.__dict__.update(self.__dict__)
+        twin = copy(self)
         twin.answers, twin.row_answers = list(self.answers), list(self.row_answers)
         twin.alone, twin.support = dict(self.alone), dict(self.support)
         for name in (*_ENDS, "fixed"):
@@ -133,7 +185,7 @@ class LocatedSoFar:
         """One that was kept: the answers that it took, in their order, and what `states` gave."""
         so_far = cls(truth, top, standard)
         for query in queries:
-            so_far._append(query, int(query.of(so_far.truth)))
+            so_far._append(query)
         for name, kept in states.items():
             setattr(so_far, name, kept.copy())
         so_far._state_again()
@@ -155,43 +207,36 @@ class LocatedSoFar:
         """
         if (self.by_reals == EXACT).all():
             return []
-        values = [int(query.of(self.truth)) for query in queries]
         new = [
             place
             for place, query in enumerate(queries)
             if len(query.members) > 1 or int(query.members[0]) not in self.alone
         ]
         single = [place for place in new if len(queries[place].members) == 1]
-        kept = self._fix(queries, values, single) if len(single) + len(self.alone) > MOST_ALONE else []
-        taken = set(kept)
-        return kept + self._take(queries, values, [place for place in new if place not in taken])
-
-    def _take(self, queries: Sequence[Query], values: Sequence[int], new: Sequence[int]) -> list[int]:
-        fresh = self._over_others([queries[place] for place in new], [values[place] for place in new])
-        kept = []
-        for each in self._stated.take([answer for _, answer, _ in fresh], [by for _, _, by in fresh]):
-            place = new[fresh[each][0]]
-            if queries[place].kind == "sum":
+        fixed = self._fix(queries, single) if len(single) + len(self.alone) > MOST_ALONE else {}
+        kept, new = list[int](), [place for place in new if place not in fixed]
+        for each, answer in self._stated.take(self._over_others([queries[place] for place in new])):
+            kept.append(new[each])
+            if answer.kind == "sum":
                 self.row_answers.append(len(self.answers))
-            self._append(queries[place], values[place])
-            self._note(narrow(fresh[each][1], self.least, self.most), {len(self.answers) - 1})
-            kept.append(place)
+            self._append(queries[new[each]])
+            self._note(narrow(answer, self.least, self.most), {len(self.answers) - 1})
         if kept:
             self._note_settled()
-        return kept
+        return [*fixed, *kept]
 
-    def _append(self, query: Query, value: int) -> None:
+    def _append(self, query: Query) -> None:
         if len(query.members) == 1:
             self.alone.setdefault(int(query.members[0]), len(self.answers))
-        self.answers.append(query.answered(value))
+        self.answers.append(query.answered(int(query.of(self.truth))))
 
-    def _over_others(self, queries: Sequence[Query], values: Sequence[int]) -> list[tuple[int, Answer, bool]]:
+    def _over_others(self, queries: Sequence[Query]) -> list[tuple[int, Answer, bool]]:
         """Answers over those who are not fixed: its place, the answer, and whether who is fixed attains it.
 
         A sum is that of the others; an extreme is that of the whole query.
         """
         found = []
-        for place, (query, value) in enumerate(zip(queries, values, strict=True)):
+        for place, query in enumerate(queries):
             left = ~self.fixed[query.members]
             if not left.any():
                 continue
@@ -202,17 +247,18 @@ class LocatedSoFar:
             if query.kind == "sum":
                 found.append((place, others.answered(int(others.of(self.truth))), False))
             else:
+                value = int(query.of(self.truth))
                 found.append((place, others.answered(value), bool((self.truth[gone] == value).any())))
         return found
 
-    def _fix(self, queries: Sequence[Query], values: Sequence[int], places: Sequence[int]) -> list[int]:
-        """Take out records whose values are given, so that thousands of them cost nothing."""
-        kept = []
+    def _fix(self, queries: Sequence[Query], places: Sequence[int]) -> dict[int, None]:
+        """Take out records whose values are given, so that thousands of them cost nothing; whose are new."""
+        kept = dict[int, None]()
         for place in places:
             record = int(queries[place].members[0])
             if record not in self.alone:
-                self._append(queries[place], values[place])
-                kept.append(place)
+                self._append(queries[place])
+                kept[place] = None
         fixed = np.array(list(self.alone), dtype=np.int64)
         self.fixed[fixed] = True
         for ends in (self.low, self.high, self.least, self.most):
@@ -226,13 +272,12 @@ class LocatedSoFar:
 
     def _state_again(self) -> None:
         """State all answers anew, over those who are not fixed."""
-        self._stated, self.row_answers = Stated(len(self.truth), self.top), []
-        if self.fixed.any():
-            self._stated.set_apart(np.flatnonzero(self.fixed))
-        there = self._over_others(self.answers, [int(answer.value) for answer in self.answers])
-        for place in self._stated.take([answer for _, answer, _ in there], [by for _, _, by in there]):
-            if there[place][1].kind == "sum":
-                self.row_answers.append(there[place][0])
+        self._stated = _Stated(len(self.truth), self.top)
+        if self.fixed.any():  # no answer will be about them
+            apart = Query(kind="sum", members=np.flatnonzero(self.fixed))
+            self._stated.boxes = self._stated.boxes.refined([apart])
+        there = self._stated.take(self._over_others(self.answers))
+        self.row_answers = [place for place, answer in there if answer.kind == "sum"]
 
     # --- what each answer shows at once
 
@@ -299,3 +344,23 @@ class LocatedSoFar:
             if rows:
                 return sorted(self.row_answers[row] for row, _ in rows)
         return sorted(self.support.get(record, ()))
+
+
+def narrow(answer: Answer, least: Ints, most: Ints) -> Ints:
+    """Narrow bounds (n,) over the reals by what one answer alone says of its records, in place.
+
+    Returns:
+        The records whose bounds are narrower than before.
+    """
+    members, value = answer.members, int(answer.value)
+    low, high = least[members], most[members]
+    if answer.kind == "max":
+        most[members] = np.minimum(high, value)
+    elif answer.kind == "min":
+        least[members] = np.maximum(low, value)
+    else:
+        weights = np.ones(len(members), np.int64) if answer.coefficients is None else answer.coefficients
+        starts, values = np.array([0, len(members)]), np.array([value])
+        narrow_by_sums(starts, members, weights.astype(np.int64), values, least, most, LARGEST)
+    found: Ints = members[(least[members] > low) | (most[members] < high)]
+    return found

@@ -1,9 +1,10 @@
-"""One look at all records of a true table: which keep the standard, are located, or are open.
+"""Looks at all records of a true table: which keep the standard, are located and since when, or are open.
 
-The true table agrees with every answer. Around it the gate's own evidence shows who takes how long a run of
-values (`cae_sql.inference.certify.coverage`), whatever the size. Of the others single sums and linear
-programs give the interval over the reals. Of few atoms, where that would do and no table has been seen to
-reach it, a search looks for such a table, or shows that there is none.
+Systems of few atoms are looked at after each statement, others now and then; records located before that get
+the earlier time (`first_time`). Around the true table the gate's own evidence (`certify.coverage`) shows how
+long a run of values each record takes, whatever the size; of the others single sums and linear programs give
+the interval over the reals; of few atoms searches look for tables that reach its ends, or show that there are
+none.
 
 Source: `mathematics.md`, 2 and 4.
 """
@@ -26,9 +27,10 @@ from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
 from cae_sql.inference.intervals.presolve import from_single_sums, of_records
+from cae_sql.inference.lookback.first_time import look_back
 from cae_sql.inference.lookback.located_so_far import EXACT, KEEPS, LocatedSoFar, state_between, state_of
 from cae_sql.inference.search.records import search
-from cae_sql.inference.search.runs import Runs
+from cae_sql.inference.search.runs import Runs, join
 from cae_sql.inference.standard import Effort
 from cae_sql.inference.tables.columns import LARGEST_ENTRY
 from cae_sql.inference.tables.exchange import Tables
@@ -36,15 +38,21 @@ from cae_sql.inference.tables.programs import ComponentProgram
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import Basis, RoomyTable
 
+STEPS = 6 * 10**9
+"""For the integer programs after one statement, about a minute; records that are left are open then."""
+GROWTH = 1.5
+"""Large systems are looked at whenever there are so many times the answers of the last time."""
+WHOLE_CELLS = 1_000_000
+"""Atoms times sums up to which the first time is sought among all answers, else among few near the record."""
 BASES = 4
-"""Around the true table, one after the other, for whom the first leaves open: each with other records who
-attain extremes, since nothing is said of these."""
+"""Around the true table, one after the other: each with other records who attain extremes, since nothing is
+said of these."""
 FEW_CELLS = 4_000_000
 """Atoms times sums up to which linear programs are stated."""
 WORK = 4e11
 """Linear programs are asked about so many records, times (atoms times sums) ** 1.5."""
 CELLS = 80_000_000
-"""Atoms times sums up to which basic atoms are sought among all: of few people nobody may have room."""
+"""Atoms times sums up to which basic atoms are sought among all: few may have room."""
 DOMAINS = 8
 """A basic atom is no better for more room than so many whole domains."""
 NODES = 20_000
@@ -53,19 +61,46 @@ ENOUGH_MOVES = 2_000_000
 """Moves tried in walks of a search."""
 
 
+def assess(so_far: LocatedSoFar, allowance: Allowance | None = None, whole: bool = False) -> None:
+    """Find who is located now, by `STEPS` for programs; a large system now and then, or if `whole`."""
+    before, now = so_far.before, len(so_far.answers)
+    so_far.before = now
+    closely = whole or not so_far.large
+    if not closely and now < so_far.next_look:
+        return
+    so_far.next_look = int(now * GROWTH) + 1
+    said = so_far.by_integers, so_far.by_reals, so_far.low, so_far.high
+    earlier = [each.copy() for each in said]
+    Look(so_far, Allowance(STEPS) if allowance is None else allowance, closely).run()
+    # what was found of the first record of each atom is so of the others that no answer tells from it
+    labels, loose = so_far.known.atoms.labels, ~so_far.fixed
+    first = so_far.known.members[0][so_far.known.members[1][:-1]]
+    for found in (*said, so_far.open, so_far.least, so_far.most):
+        found[loose] = found[first][labels][loose]
+    integers, reals = so_far.by_integers != earlier[0], so_far.by_reals != earlier[1]
+    so_far.since_integers[integers], so_far.since_reals[reals] = now, now
+    late = (so_far.looked < before) & loose
+    everything = so_far.known.count * len(so_far.known.matrix) <= WHOLE_CELLS
+    if whole and everything:
+        # of records that one answer alone has told something about, several may have done so before
+        reals |= (so_far.by_reals != KEEPS) & (so_far.looked < so_far.since_reals - 1)
+        integers |= reals & (so_far.by_integers == so_far.by_reals)
+    look_back(so_far, np.flatnonzero(integers & late), np.flatnonzero(reals & late), everything)
+    so_far.looked[~so_far.open] = now
+    if any((new != old).any() for new, old in zip(said, earlier, strict=True)):
+        so_far.changes += 1
+
+
 class Look:
-    """One look; what it finds goes into the standing, for the first record of each atom. Shapes: p atoms."""
+    """One look; what it finds goes to `so_far`, for the first record of each atom. Shapes: p atoms."""
 
     def __init__(self, so_far: LocatedSoFar, allowance: Allowance, closely: bool) -> None:
-        """Take what is known; what is found out goes there.
-
-        The allowance is for integer programs and payments out of shared rooms; programs are asked `closely`.
-        """
+        """Programs are asked `closely`; the allowance is for integer ones and payments out of rooms."""
         self.so_far, self.known, self.allowance, self._closely = so_far, so_far.known, allowance, closely
         self.totals: Ints = self.known.totals(so_far.truth[None])[0]
         self.sums: Ints = self.known.matrix @ self.totals
         self.first: Ints = self.known.members[0][self.known.members[1][:-1]]
-        self.low: Ints = so_far.truth[self.first].copy()
+        self.low: Ints = so_far.truth[self.first]
         """(p,) least value of the longest run that a record of each atom was shown to take, ..."""
         self.high: Ints = self.low.copy()
         """(p,) ... and greatest."""
@@ -73,12 +108,11 @@ class Look:
         """(p,) whose records were shown to keep the standard in another way."""
         self.another: NDArray[np.bool_] = np.zeros(self.known.count, dtype=np.bool_)
         """(p,) whose records take another value than the true one."""
-        self.runs = self._searched() if closely and not so_far.large else None
+        self.runs: Runs | None = None
         """What a search has shown, of few atoms."""
-
-    def _searched(self) -> Runs:
-        known = self.known.rebased(self.totals[None])
-        return Runs(known, self.so_far.standard.need, self.allowance, Effort(10**6, ENOUGH_MOVES))
+        if closely and not so_far.large:
+            effort, need = Effort(10**6, ENOUGH_MOVES), so_far.standard.need
+            self.runs = Runs(self.known.rebased(self.totals[None]), need, allowance, effort)
 
     def run(self) -> None:
         """Find out."""
@@ -131,13 +165,10 @@ class Look:
             holders = np.union1d(holders, np.flatnonzero(held))
 
     def _unite(self, low: Ints, high: Ints) -> None:
-        """Runs that touch become one; of two that do not the longer is kept."""
+        """Take runs (p,), some of them empty, as `join` does."""
         there, true = high >= low, self.so_far.truth[self.first]
         self.another |= there & ((low != true) | (high != true))
-        touch = there & (low <= self.high + 1) & (high >= self.low - 1)
-        longer = there & ~touch & (high - low > self.high - self.low)
-        self.low = np.where(touch, np.minimum(low, self.low), np.where(longer, low, self.low))
-        self.high = np.where(touch, np.maximum(high, self.high), np.where(longer, high, self.high))
+        join(self.low, self.high, np.where(there, low, self.low), np.where(there, high, self.high))
 
     # --- around other tables
 
@@ -256,11 +287,9 @@ class Look:
         """
         if self.allowance.over:
             raise OutOfTime("no table was found with what may be spent")
-        known, world = program.knowledge, program.extreme(atom, sign, self.allowance, NODES)
+        world = program.extreme(atom, sign, self.allowance, NODES)
         self._absorb(runs, world)
-        low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
-        total = int(world[atom])
-        return max(low, total - rest * high) if sign > 0 else min(high, total - rest * low)
+        return int(of_records(program.knowledge, world, world)[0 if sign > 0 else 1][atom])
 
     def _values_between(self, runs: Runs, atom: int, low: int, high: int) -> None:
         """Which values a record takes between two that it takes, as far as the standard needs to know it."""

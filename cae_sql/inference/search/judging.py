@@ -1,7 +1,7 @@
 """Whether every record keeps a standard, by searches record by record in small systems.
 
-Every record must be shown to keep a long enough run of values, or an exactly known set that will do
-(`mathematics.md`, 4). `Question` asks the roomy table first, which judges everybody at once.
+Each must be shown to keep a long enough run of values, or an exactly known set that will do. `Question` asks
+the roomy table first, which judges everybody at once. Source: `mathematics.md`, 4.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ class Search:
     """Judgements by searches record by record, from worlds of a small system."""
 
     def __init__(self, pool: Pool, queries: Sequence[Query]) -> None:
-        """Take note; what is known is refined when it is first needed."""
         assert pool.knowledge is not None
         self.pool, self.queries, self._coarse = pool, list(queries), pool.knowledge
 
@@ -68,10 +67,7 @@ class Search:
         return known, sums
 
     def exactly(self, values: Sequence[int], standard: Standard, allowance: Allowance) -> Judgement | None:
-        """What answers leave to all, where the sums are such that it is known exactly; else None.
-
-        One answer per query, in units; no table need be at hand.
-        """
+        """What answers, one per query, leave to all where sums are such that it is known exactly; or None."""
         if any(query.kind != "sum" for query in self.queries):
             return None
         known, sums = self.known_with(values)
@@ -99,8 +95,7 @@ def judge(
 ) -> Judgement:
     """Whether every record keeps the standard, in all worlds and in the reading without ties.
 
-    `totals` (w, p) are worlds that agree with all answers. Nothing more is tried than allowance and effort
-    allow; without one, an effort of its own.
+    `totals` (w, p) are worlds that agree with all answers.
     """
     effort = Effort() if effort is None else effort
     first = judge_reading(known, totals, standard, allowance, effort)
@@ -108,12 +103,14 @@ def judge(
         return first
     try:
         for reading in without_ties(known):
-            found = _worlds_of(reading, totals, allowance)
-            if found is None:
-                continue
-            second = judge_reading(reading, found, standard, allowance, effort)
-            # the strictest reading that some table agrees with is the one an intruder takes
-            return Judgement(second.safe, min(first.width, second.width), first.sets + second.sets)
+            sums = reading.matrix @ totals[0]
+            found = [world for world in totals if is_world(reading, world, sums)]
+            if not found and (world := any_world(reading, sums, allowance)) is not None:
+                found = [world]
+            if found:
+                # the strictest reading that some table agrees with is the one an intruder takes
+                second = judge_reading(reading, np.array(found), standard, allowance, effort)
+                return Judgement(second.safe, min(first.width, second.width), first.sets + second.sets)
     except OutOfTime:
         return Judgement(False, 0)
     return first
@@ -134,13 +131,3 @@ def judge_reading(
     widths = (runs.high - runs.low)[~runs.accepted]
     sets = {tuple(values.tolist()) for values in runs.exact.values()}
     return Judgement(safe, int(widths.min()) if len(widths) else standard.need, tuple(sets))
-
-
-def _worlds_of(reading: Knowledge, totals: Ints, allowance: Allowance) -> Ints | None:
-    """Worlds of a narrower reading: those given that obey it, else one found; None where there is none."""
-    sums = reading.matrix @ totals[0]
-    obeying = [world for world in totals if is_world(reading, world, sums)]
-    if obeying:
-        return np.array(obeying)
-    found = any_world(reading, sums, allowance)
-    return None if found is None else found[None]

@@ -1,7 +1,7 @@
-"""An insider beside everybody: whatever value one record turns out to have, each other one keeps a long run.
+"""Whether every record keeps a long run whatever value any one other, the insider, turns out to have.
 
-A claim is that one record has a value while another, the insider, has his. Worlds show most claims, all pairs
-of values in one product of arrays; walks along kernel moves lead to more of them. What they leave open of an
+A claim is that one record has a value while the insider has his. Tables at hand show most claims, all pairs
+of values in one product of arrays; walks along kernel moves lead to more tables. What they leave open of an
 insider's value is a smaller system, in which his box is that value, and is searched as where nobody is an
 insider. What no sum or extreme ties to the insider is the same beside him as without him.
 """
@@ -18,11 +18,11 @@ from cae_sql.inference.allowance import LANES
 from cae_sql.inference.facts.extremes import choose_witnesses
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.intervals.presolve import of_records
 from cae_sql.inference.search.records import Record, grow
-from cae_sql.inference.search.runs import Runs, shown
-from cae_sql.inference.search.walks import sparing
+from cae_sql.inference.search.runs import Runs
 from cae_sql.inference.standard import Judgement
-from cae_sql.inference.tables.short_moves import short_moves
+from cae_sql.inference.tables.short_moves import Moves, short_moves
 
 ROW = 100_000
 """Steps for stating what an insider's value leaves."""
@@ -30,16 +30,11 @@ MOST_ROWS = 4_000
 """Insiders times values: beyond this nothing is tried. Claims are so many times as many."""
 WALKS, TRIES = 32, 3_000
 """Walks between two looks at what is open, and moves tried in each. Of the attack's first twelve sums over 73
-bits 174 walks of 5,800 tries show 98 % of all claims, as many tries in 11 longer ones 79 %. With 64 walks its
-first 6, 8, 10 and 12 sums took 0.07, 0.15, 0.16 and 0.7 s in all, with 32 0.03, 0.15, 0.17 and 0.6 s."""
+bits 174 walks of 5,800 tries show 98 % of all claims, as many tries in 11 longer ones 79 %."""
 
 
 def keep_beside_insiders(runs: Runs) -> Judgement:
-    """Whether all keep a run whatever value any one other has.
-
-    Args:
-        runs: Of everybody without an insider, all of them long enough.
-    """
+    """Whether all keep a run whatever value any one other has; `runs` are those without an insider."""
     known = runs.knowledge
     somebody = known.protected
     rows = int((known.high - known.low + 1)[somebody].sum())
@@ -48,7 +43,9 @@ def keep_beside_insiders(runs: Runs) -> Judgement:
     try:
         beside = _Beside(runs)
         beside.walk()
-        for row in beside.by_difficulty():
+        lacks = beside.lacking(np.arange(rows)).sum(axis=1)
+        # what fails, fails early
+        for row in np.argsort(-lacks, kind="stable")[: np.count_nonzero(lacks)].tolist():
             width = beside.width(row)
             if width < runs.need:
                 return Judgement(False, width)
@@ -58,7 +55,7 @@ def keep_beside_insiders(runs: Runs) -> Judgement:
 
 
 class _Beside:
-    """Which claims worlds show. Shapes: a atoms that are somebody's, r rows, one for each value of each."""
+    """Which claims tables show. Shapes: a atoms that are somebody's, r rows, one for each value of each."""
 
     def __init__(self, runs: Runs) -> None:
         known, self.runs = runs.knowledge, runs
@@ -71,13 +68,13 @@ class _Beside:
         self.value = np.arange(len(self.atom)) - np.repeat(self.firsts - known.low[self.atoms], counts)
         """(r,) which."""
         self.together = np.zeros((len(self.atom), len(self.atom)), dtype=np.bool_)
-        """(r, r) whether a world was seen in which two different records have both values."""
+        """(r, r) whether a table was seen in which two different records have both values."""
         self.seen = 0
-        """How many of the worlds are noted."""
+        """How many of the tables are noted."""
         self._note()
 
     def _note(self) -> None:
-        """Note what further worlds show.
+        """Note what further tables show.
 
         Raises:
             OutOfTime: nothing more may be spent.
@@ -86,8 +83,8 @@ class _Beside:
         worlds = np.array(self.runs.worlds[self.seen :]).reshape(-1, known.count)
         self.seen = len(self.runs.worlds)
         if not self.runs.allowance.spend(len(worlds) * self.together.size / LANES):
-            raise OutOfTime("nothing may be spent on what worlds show")
-        low, high = shown(known, worlds)
+            raise OutOfTime("nothing may be spent on what tables show")
+        low, high = of_records(known, worlds, worlds)
         able = (low[:, self.atom] <= self.value) & (high[:, self.atom] >= self.value)
         if known.extremes:  # who attains them among an atom's records totals do not say
             able &= known.sizes[self.atom] == 1
@@ -101,7 +98,7 @@ class _Beside:
             found[np.ix_(own, own)] = fits.any(axis=0) & (not known.extremes)
         self.together |= found
 
-    def _lacking(self, rows: Ints) -> NDArray[np.bool_]:
+    def lacking(self, rows: Ints) -> NDArray[np.bool_]:
         """(r, a) for some rows: whether a record of each atom is not shown to keep a run beside them."""
         known, need, end = self.runs.knowledge, self.runs.need, len(self.atom) - self.runs.need
         whole = np.repeat((self.atom[:end] == self.atom[need:])[None], len(rows), axis=0)
@@ -113,27 +110,16 @@ class _Beside:
         found &= (insiders[:, None] != self.atoms) | (known.sizes[self.atoms] > 1)
         return found
 
-    @property
-    def _lacks(self) -> Ints:
-        """(r,) of how many atoms each row lacks something."""
-        return np.asarray(self._lacking(np.arange(len(self.atom))).sum(axis=1))
-
     def walk(self) -> None:
-        """Walk from world to world as long as each walk settles an atom beside some row."""
+        """Walk from table to table as long as each walk settles an atom beside some row."""
         runs, before, chains = self.runs, 1 << 60, min(self.seen, WALKS)
-        passes = max(1, TRIES // max(len(runs.moves.starts) - 1, 1))
-        while (left := int(self._lacks.sum())) and before - left >= WALKS:
+        passes, rows = max(1, TRIES // max(len(runs.moves.starts) - 1, 1)), np.arange(len(self.atom))
+        while (left := int(self.lacking(rows).sum())) and before - left >= WALKS:
             before, turns = left, range(self.seen, self.seen + WALKS)
             able = all(runs.walk_from(runs.worlds[-chains], passes, turn) for turn in turns)
             self._note()
             if not able:
                 return
-
-    def by_difficulty(self) -> list[int]:
-        """Rows that lack something, those that lack most first: what fails, fails early."""
-        lacks = self._lacks
-        order: list[int] = np.argsort(-lacks, kind="stable").tolist()
-        return order[: np.count_nonzero(lacks)]
 
     def width(self, row: int) -> int:
         """Least width of all others' runs while an insider has a value; as needed where he cannot have it.
@@ -141,20 +127,20 @@ class _Beside:
         Raises:
             OutOfTime: that was not found out with what may be spent.
         """
-        runs, atom, value = self.runs, int(self.atom[row]), int(self.value[row])
-        lacking = self.atoms[self._lacking(np.array([row]))[0]]
+        runs, value = self.runs, int(self.value[row])
+        lacking = self.atoms[self.lacking(np.array([row]))[0]]
         if not len(lacking):
             return runs.need
         if not runs.allowance.spend(ROW):
             raise OutOfTime("nothing may be spent on a further insider")
-        insider = Record(runs, atom)
+        insider = Record(runs, int(self.atom[row]))
         low, high = insider.alone.low.copy(), insider.alone.high.copy()
         low[insider.label] = high[insider.label] = value
         given = replace(insider.alone, low=low, high=high)
         worlds = self._worlds(given, insider, value)
         if not len(worlds):
             return runs.need
-        moves = sparing(short_moves(runs.knowledge.tableau), insider.label)
+        moves = _sparing(short_moves(runs.knowledge.tableau), insider.label)
         beside = Runs(given.rebased(worlds), runs.need, runs.allowance, runs.effort, lent=moves)
         beside.accepted[:] = True
         beside.accepted[lacking] = False
@@ -162,22 +148,30 @@ class _Beside:
         at_hand = len(beside.worlds)
         if at_hand and beside.lacking.any():
             grow(beside)
-        runs.worlds += [insider.together(world, value) for world in beside.worlds[at_hand:]]
+        runs.worlds += map(insider.together, beside.worlds[at_hand:])
         self._note()
         return int((beside.high - beside.low)[lacking].min(initial=runs.need))
 
     def _worlds(self, given: Knowledge, insider: Record, value: int) -> Ints:
-        """(w, p') worlds at hand in which an insider has a value, he apart, or one that is found."""
-        runs, atom = self.runs, insider.atom
-        worlds = np.array(runs.worlds)
-        rest = worlds[:, atom] - value
-        able = (rest >= insider.others * given.low[atom]) & (rest <= insider.others * given.high[atom])
+        """(w, p') tables at hand in which an insider has a value, he apart, or one that is found."""
+        worlds, low, high = np.array(self.runs.worlds), given.low[insider.atom], given.high[insider.atom]
+        rest = worlds[:, insider.atom] - value
+        able = (rest >= insider.others * low) & (rest <= insider.others * high)
         found = [insider.apart(world, value) for world in worlds[able][-WALKS:]]
         if given.extremes:
             found = [world for world in found if choose_witnesses(given, world) is not None]
         if not found:
             world = insider.world_at(value)
             if world is not None:
-                runs.worlds.append(world)
+                self.runs.worlds.append(world)
                 found = [insider.apart(world, value)]
         return np.array(found)
+
+
+def _sparing(moves: Moves, atom: int) -> Moves:
+    """The moves that leave an atom as it is: walks try no others in vain."""
+    lengths = np.diff(moves.starts)
+    which = np.repeat(np.arange(len(lengths)), lengths)
+    kept = ~np.isin(np.arange(len(lengths)), which[moves.atoms == atom])
+    starts = np.concatenate([[0], np.cumsum(lengths[kept])])
+    return Moves(starts, moves.atoms[kept[which]], moves.weights[kept[which]])

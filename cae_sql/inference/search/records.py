@@ -1,4 +1,4 @@
-"""Integer programs about single records: worlds that walks did not find, or the proof that there are none.
+"""Integer programs about single records: tables that walks did not find, or the proof that there are none.
 
 Values of one record are asked for, those first that complete a long enough run soonest. Where none can be
 completed and few values are in question, all that the record takes are found out: an exactly known set.
@@ -7,7 +7,6 @@ completed and few values are in question, all that the record takes are found ou
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
@@ -25,7 +24,7 @@ EXACT_VALUES = 64
 def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
     """Give every atom a long enough run, by walks first; True when all have one, or a set that will do.
 
-    `runs` has absorbed a world; `accepts` judges exactly known small sets.
+    `runs` has absorbed a table; `accepts` judges exactly known small sets.
     """
     if not runs.by_moves():
         return False
@@ -43,7 +42,7 @@ def grow(runs: Runs, accepts: Accepts | None = None) -> bool:
 def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
     """Whether the atom's records get a long enough run, or an exactly known set that will do.
 
-    `runs` learns from every world found; without `accepts` no set will do.
+    `runs` learns from every table found; without `accepts` no set will do.
     """
     values = _Values(runs, atom)
     if values.lengthen():
@@ -60,15 +59,14 @@ def search(runs: Runs, atom: int, accepts: Accepts | None) -> bool:
 
 
 def values_of(runs: Runs, atom: int) -> Ints | None:
-    """All values that a record of an atom takes in some world, in units, ascending; None as `exactly`."""
+    """All values that a record of an atom takes in some table, in units, ascending; None as `exactly`."""
     return _Values(runs, atom).exactly()
 
 
 class Record:
-    """One record of an atom, as an atom of its own beside the others."""
+    """The first record of an atom, as an atom of its own beside the others; `runs` has absorbed a table."""
 
     def __init__(self, runs: Runs, atom: int) -> None:
-        """The first of them; `runs` has absorbed a world."""
         self.runs, self.atom = runs, atom
         self.alone, self.label = runs.knowledge, atom
         """What is known, and the number of its atom there."""
@@ -79,7 +77,7 @@ class Record:
             self.label = self.alone.count - 1
 
     def apart(self, totals: Ints, value: int | None = None) -> Ints:
-        """A world's totals with the record apart, at a value, or as low as it can be."""
+        """A table's totals with the record apart, at a value, or as low as it can be."""
         if not self.others:
             return totals
         if value is None:
@@ -89,12 +87,12 @@ class Record:
         found[self.atom] -= value
         return found
 
-    def together(self, totals: Ints, value: int) -> Ints:
-        """A world's totals with the record, which has a value, among its atom's again."""
+    def together(self, totals: Ints) -> Ints:
+        """A table's totals with the record among its atom's again."""
         if not self.others:
             return totals
         found = totals[:-1].copy()
-        found[self.atom] += value
+        found[self.atom] += totals[-1]
         return found
 
     @cached_property
@@ -105,7 +103,7 @@ class Record:
         return ComponentProgram.around(self.alone, self.label, self.apart(self.runs.worlds[0]))
 
     def world_at(self, value: int) -> Ints | None:
-        """Totals (p,), the record among its atom's, of a world in which it has a value; None: there is none.
+        """Totals (p,), the record among its atom's, of a table in which it has a value; None: there is none.
 
         Raises:
             OutOfTime: neither found nor excluded with what may be spent.
@@ -117,11 +115,10 @@ class Record:
         if found is None:
             if not runs.effort.spend():
                 raise OutOfTime("no integer programs are left")
-            costs = self.apart(runs.wishes, 0)
-            found = program.world_with(self.label, value, value, runs.allowance, costs=costs)
+            found = program.world_with(self.label, value, value, runs.allowance)
         if found is None and not program.whole:
             raise OutOfTime("only a part of the component was stated")
-        return None if found is None else self.together(found, value)
+        return None if found is None else self.together(found)
 
 
 class _Values:
@@ -134,16 +131,18 @@ class _Values:
             self.base = max(self.base, int(runs.low[atom]) - MOST_VALUES // 2)
             last = min(last, self.base + MOST_VALUES)
         self.possible = np.ones(last - self.base + 1, dtype=np.bool_)
-        """(v,) False where it is shown that the record has the value in no world."""
+        """(v,) False where it is shown that the record has the value in no table."""
         self.seen = np.zeros_like(self.possible)
-        """(v,) values that it has in worlds."""
+        """(v,) values that it has in tables."""
 
     def lengthen(self) -> bool:
         """Ask for values until a run is long enough; False where none can be, or effort ended."""
         runs, atom = self.runs, self.atom
         while runs.lacking[atom]:
             self._see_run()
-            width = min(runs.need, _longest(self.possible))
+            ends = np.flatnonzero(np.diff(np.concatenate([[0], self.possible, [0]])))
+            longest = int((ends[1::2] - ends[::2]).max(initial=0)) - 1
+            width = min(runs.need, longest)
             if width < runs.need and not runs.thorough:
                 return False
             first = self._window(width)
@@ -197,9 +196,3 @@ class _Values:
             self.seen[place] = True
             self._join(place, place)
         return True
-
-
-def _longest(values: NDArray[np.bool_]) -> int:
-    """Width of the longest run of True: greatest minus least place; −1 of none."""
-    ends = np.flatnonzero(np.diff(np.concatenate([[0], values, [0]])))
-    return int((ends[1::2] - ends[::2]).max(initial=0)) - 1

@@ -102,20 +102,16 @@ class ComponentProgram:
         high: int,
         allowance: Allowance,
         nodes: int = MOST_NODES,
-        costs: Ints | None = None,
     ) -> Ints | None:
         """A world (p,) in which the atom's total lies between two values, or None where there is none.
-
-        Totals of negative `costs` (p,) are rather great in it, of positive ones small.
 
         Raises:
             OutOfTime: neither found nor excluded with what may be spent, or in so many nodes of the search.
         """
         self.integer.allow(nodes)
-        prices = {} if costs is None else _priced(costs[self.atoms])
         self.integer.bound(self._column(atom), low, high)
         try:
-            outcome = self.integer.minimise(prices, allowance, first=True)
+            outcome = self.integer.minimise({}, allowance, first=True)
         finally:
             self.integer.bound(self._column(atom), *self._box(atom))
         if outcome.status == "infeasible":

@@ -16,9 +16,8 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.intervals.bounds import Exact, OneByOne
 from cae_sql.inference.intervals.irreducible import Claims
 from cae_sql.inference.lookback import located_so_far as standing_module
-from cae_sql.inference.lookback import stated
-from cae_sql.inference.lookback.assess import assess
 from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar
+from cae_sql.inference.lookback.look import assess
 from cae_sql.inference.search import records
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables import roomy_table
@@ -63,7 +62,7 @@ def test_nobody_is_located_wrongly_and_nobody_said_to_be_safe_who_is_not(
     truth: list[int], queries: list[Query], between: bool, small: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stated, "SMALL", small)
+        patch.setattr(standing_module, "SMALL", small)
         so_far = LocatedSoFar(np.array(truth), TOP, Standard(NEED))
         for query in queries:
             so_far.add([query])
@@ -94,7 +93,7 @@ def test_who_is_settled_by_equations_is_found_with_the_answer_that_settles_him(
 ) -> None:
     """Without a look in between; an equation holds whatever the values are, so ranks say when it is there."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stated, "SMALL", 0)
+        patch.setattr(standing_module, "SMALL", 0)
         so_far = LocatedSoFar(np.array(truth), TOP, Standard(NEED))
         for query in queries:
             so_far.add([query])
@@ -132,7 +131,7 @@ def test_who_is_settled_by_equations_is_found_with_the_answer_that_settles_him(
 def test_many_people_in_few_sums_are_all_shown_to_be_safe(
     small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stated, "SMALL", small)
+    monkeypatch.setattr(standing_module, "SMALL", small)
     chance = np.random.default_rng(5)
     truth = chance.integers(0, 40, 300)
     so_far = LocatedSoFar(truth, 40, Standard(20))
@@ -145,7 +144,7 @@ def test_many_people_in_few_sums_are_all_shown_to_be_safe(
 
 def test_a_sum_over_few_who_have_no_room_leaves_nobody_else_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their atoms are not among the roomiest, and no basis was found at all."""
-    monkeypatch.setattr(stated, "SMALL", 0)
+    monkeypatch.setattr(standing_module, "SMALL", 0)
     monkeypatch.setattr(roomy_table, "CANDIDATES", 20)
     chance = np.random.default_rng(5)
     truth = chance.integers(1, 40, 300)
@@ -163,7 +162,7 @@ def test_who_is_settled_by_sums_and_rows_that_were_read_is_so_since_the_last_of_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rows that were read are taken out of the sums, and so were not seen to be needed."""
-    monkeypatch.setattr(stated, "SMALL", 0)
+    monkeypatch.setattr(standing_module, "SMALL", 0)
     monkeypatch.setattr(standing_module, "MOST_ALONE", 0)
     so_far = LocatedSoFar(np.array([1, 1, 2, 2]), TOP, Standard(NEED))
     for members in ([0, 1, 2, 3], [0, 3], [1]):
@@ -181,7 +180,7 @@ def test_who_is_settled_by_sums_and_rows_that_were_read_is_so_since_the_last_of_
 def test_who_was_located_approximately_is_so_exactly_since_his_row_was_read(
     small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stated, "SMALL", small)
+    monkeypatch.setattr(standing_module, "SMALL", small)
     monkeypatch.setattr(standing_module, "MOST_ALONE", 0)
     so_far = LocatedSoFar(np.array([1, 0, 3]), TOP, Standard(NEED))
     for members, expected in (([0, 1], (APPROXIMATE, 1)), ([1, 2], (APPROXIMATE, 1)), ([1], (EXACT, 3))):
