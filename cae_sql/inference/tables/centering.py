@@ -72,7 +72,6 @@ def rebuild(roomy_table: RoomyTable, bounds: Bounds, need: int, insiders: int) -
 
     The table changes to another one inside of the bounds that agrees with every answer.
     """
-    roomy_table.look_for_fours()
     chosen = _chosen(roomy_table, need, insiders)
     if not chosen:
         return

@@ -31,8 +31,6 @@ from cae_sql.threads import in_two
 
 STEPS = 3_000
 """Moves of each world along the basis after an answer, and one for each record where they are fewer."""
-DEALT = 10_000
-"""Moves of four atoms of each world after an answer."""
 OFTEN = 3
 """How often as many are made in a world that was put in the place of one that could not be moved."""
 FEWEST, MOST = 20_000, 4
@@ -199,7 +197,7 @@ class Pool:
         odds = UNIFORM if self.prior is None else self.prior.odds
         copied, self.copied = self.copied, ()
         ground = np.column_stack([firsts[:-1], np.diff(firsts), boxes.low, boxes.high])
-        vectors = self._vectors(roomy_table, boxes, base)
+        moves, steps = self._moves(roomy_table, boxes, base)
         able = [np.flatnonzero(np.isin(boxes.atoms.labels, boxes.able(each))) for each in boxes.extremes]
         turns = TURNS if able and self.knowledge is not None else 1
 
@@ -210,9 +208,8 @@ class Pool:
                 before = values.copy() if turns > 1 else values
                 each = -(-passes // turns)
                 jostle(order, firsts, boxes.low, boxes.high, held, values, seed, each, odds)
-                for number, (moves, steps, many) in enumerate(vectors):
-                    often = 1 + (many if place in copied else steps) // turns
-                    along(*moves, ground, order, held, values, seed + 7919 * (1 + number), often, odds)
+                often = 1 + (OFTEN * steps if place in copied else steps) // turns
+                along(*moves, ground, order, held, values, seed + 7919, often, odds)
                 # who attains an extreme was drawn of all who do: the more there are, the likelier it stays
                 if turns > 1:
                     chance = np.random.default_rng([seed, 1])
@@ -221,32 +218,24 @@ class Pool:
 
         in_two(work, len(self.values), size)
 
-    def _vectors(self, roomy_table: RoomyTable, boxes: Knowledge, seed: int) -> list[tuple[Moves, int, int]]:
-        """Kernel vectors of the sums, how many are tried of each list, and how many in a copied world."""
+    def _moves(self, roomy_table: RoomyTable, boxes: Knowledge, seed: int) -> tuple[Moves, int]:
+        """Kernel moves, and how many of them are made in each world."""
+        size = len(boxes.atoms.labels)
         if self.knowledge is not None:
             tableau = self.knowledge.tableau
             moves = of_tableau(tableau)
             if len(tableau.stuck):
                 # atoms in rows without a ±1 have no moves there
                 moves = both(moves, sparse(reduced_basis(tableau)))
-            steps = min(STEPS, ENOUGH * self.values.shape[1])
-            return [(moves, steps, OFTEN * steps)]
-        found = list[tuple[Moves, int, int]]()
-        fours = roomy_table.fours
-        if len(fours):
-            starts, signs = np.arange(0, 4 * len(fours) + 1, 4), np.tile([1, -1, 1, -1], len(fours))
-            found.append((Moves(starts, fours.ravel(), signs), min(DEALT, len(fours)), OFTEN * len(fours)))
+            return moves, min(STEPS, ENOUGH * size)
         basis, rank = roomy_table.bases[0], roomy_table.rank
-        if rank:
-            size = len(boxes.atoms.labels)
-            drawn = np.random.default_rng(seed).integers(0, size, min(STEPS, size))
-            ends = boxes.atoms.labels[drawn]
-            ends = ends[~np.isin(ends, basis.basic)]
-            which, rows = np.nonzero(basis.columns[ends, :rank])
-            entries = basis.columns[ends[which], rows].astype(np.int64)
-            counts = np.bincount(which, minlength=len(ends))
-            found.append((of_columns(ends, counts, basis.basic[rows], entries), len(ends), len(ends)))
-        return found
+        drawn = np.random.default_rng(seed).integers(0, size, min(STEPS, size) if rank else 0)
+        ends = boxes.atoms.labels[drawn]
+        ends = ends[~np.isin(ends, basis.basic)]
+        which, rows = np.nonzero(basis.columns[ends, :rank])
+        entries = basis.columns[ends[which], rows].astype(np.int64)
+        counts = np.bincount(which, minlength=len(ends))
+        return of_columns(ends, counts, basis.basic[rows], entries), len(ends)
 
     def _held(
         self, values: NDArray[np.signedinteger], boxes: Knowledge, able: Sequence[Ints], seed: int

@@ -24,7 +24,6 @@ from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import AT_ONCE, LARGEST_ENTRY, Columns, Pivoted, columns_of, multiplied
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves
-from cae_sql.inference.tables.swaps import fours, kept_by
 from cae_sql.inference.ways import ALL, Ways
 from cae_sql.threads import in_two
 
@@ -91,8 +90,6 @@ class RoomyTable:
     """Counts changes: what was worked out beside an earlier one is of no use any more."""
     renewed_at: int = -1
     """Rank at which the bases were last chosen anew."""
-    fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
-    """(q, 4) kernel moves of four atoms, for worlds; empty as long as nobody looked for them."""
     moves: Moves = NO_MOVES
     """Moves of single records that keep every sum, by which somebody was shown."""
     grown_from: tuple[RoomyTable, int, int] | None = field(default=None, repr=False)
@@ -137,11 +134,6 @@ class RoomyTable:
     def stale(self) -> bool:
         """Whether choosing all bases anew may help: answers have come since."""
         return self.usable and self.rank > self.renewed_at
-
-    def look_for_fours(self) -> None:
-        """Look for moves of four anew, where there are many atoms."""
-        if self.count >= sizes.SWAPPED:
-            self.fours = fours(self.marks[: self.count, : self.rank], self.boxes.low < self.boxes.high)
 
     def lose(self) -> None:
         """No table was found, or no pivot: nothing is shown until another one is made of all answers."""
@@ -191,7 +183,6 @@ class RoomyTable:
             if pending is not None:
                 basis.columns = _cut(basis.columns, of_parts, count, rank, width)
                 kept += [basis] if basis.extended(pending, count) else []
-        self.fours = self.fours[kept_by(self.fours, rows.T)]
         self.boxes, self.totals, self.bases = boxes, totals, kept
         self.moves, self.grown_from, self.renewal = moves, None, None
         self.sums += values
