@@ -1,17 +1,16 @@
-"""Kernel moves of single records: looked for by a descent out of shared slack, and kept for later questions.
+"""Kernel moves of single records: found by a descent out of shared slack, and kept for later questions.
 
 A *kernel move* raises one part by a unit, and others fall or rise so that every answered sum stays as it is.
 A basis gives one for each part: its column. *Helpers*, parts outside of the basis, make it shorter: the one
 that lowers Σ (change of a basic part / its slack)² most is taken, again and again, a descent in the lattice
-of all moves, as in size reduction. Slack is what earlier moves have left, so many parts give a little each
-where nobody can give much. Moves hold in whole numbers, whatever the floats by which they were chosen.
+of all moves, as in size reduction. Slack is what earlier moves have left. Moves hold in whole numbers,
+whatever the floats by which they were chosen.
 
-`pay` moves single records, by kept moves first (`cae_sql.inference.certify.payments` has the proof);
-`collected` and `mended` move tables. `Moves` are kept by atoms. Where a question cuts atoms, a move goes to
-those of their parts with which it keeps the new sums; what is missing is made up for by an exchange between
-two parts of one atom, or the move is dropped. Whether a move keeps every sum is added up anew for each
-question. Verdicts may hang on kept moves, so they come from past answers and questions alone, never from true
-answers.
+`pay` moves single records (`cae_sql.inference.certify.payments` has the proof); `collected` and `mended` move
+tables. `Moves` are kept by atoms. Where a question cuts atoms, a move goes to those of their parts with which
+it keeps the new sums, or an exchange between two parts of one atom makes up for what is missing, or it is
+dropped: whether a move keeps every sum is added up anew for each question. Verdicts may hang on kept moves,
+so they come from past answers and questions alone, never from true answers.
 """
 
 from __future__ import annotations
@@ -60,6 +59,13 @@ class Moves(NamedTuple):
     starts: Ints  # (m + 1,) where the entries of each begin
     parts: Whole  # (z,) who pays: never the same part twice in a move, and never the one that gains
     by: Whole  # (z,) what it gains, positive or negative
+
+    @classmethod
+    def written(cls, entries: Ints) -> Moves:
+        """Those that a kernel has written down: gainer, part, gain and place of each entry."""
+        gainers, parts, by, places = np.ascontiguousarray(entries.reshape(-1, 4).T, dtype=np.int32)
+        starts = np.flatnonzero(places == 0)
+        return cls(gainers[starts], np.append(starts, len(places)), parts, by)
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -129,7 +135,7 @@ class Moves(NamedTuple):
             order.astype(np.int32), firsts, np.ascontiguousarray(rows.T).astype(np.int32),
             starts.astype(np.int64), np.ascontiguousarray(both).astype(np.int32),
         )  # fmt: skip
-        found = Moves(*_over_parts(self, cuts))
+        found = Moves.written(_over_parts(self, cuts))
         return found.taken(np.argsort(found.gainers, kind="stable"))
 
 
@@ -168,10 +174,10 @@ def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
 
 
 @compiled(exact=True)
-def _over_parts(moves: Moves, cuts: Cuts) -> tuple[Whole, Ints, Whole, Whole]:
+def _over_parts(moves: Moves, cuts: Cuts) -> Ints:
     """`Moves.over_parts`: each move for each part of the atom that gains."""
     order, firsts, rows, news = cuts.order, cuts.firsts, cuts.rows, cuts.rows.shape[1]
-    found = _nothing_found()
+    found = [as_int64(n) for n in range(0)]
     missing, chosen = np.empty(news, np.int64), np.empty(LONGEST, np.int64)
     parts, by = np.empty(LONGEST + 2 * news, np.int32), np.empty(LONGEST + 2 * news, np.int32)
     turn = as_int64(0)
@@ -204,7 +210,7 @@ def _over_parts(moves: Moves, cuts: Cuts) -> tuple[Whole, Ints, Whole, Whole]:
                     end += 2
             if 0 <= end <= LONGEST:
                 _write(found, as_int64(mine), parts, by, as_int64(end))
-    return _arrays(found)
+    return np.array(found, np.int64)
 
 
 @compiled()
@@ -243,39 +249,12 @@ def _improved(missing: Ints, chosen: Ints, start: int, length: int, moves: Moves
     return better
 
 
-class Found(NamedTuple):
-    """Moves that are written down, as in `Moves`, by a kernel."""
-
-    gainers: list[int]
-    starts: list[int]
-    parts: list[int]
-    by: list[int]
-
-
 @compiled()
-def _nothing_found() -> Found:
-    return Found(
-        [as_int64(n) for n in range(0)], [as_int64(0)], [as_int64(n) for n in range(0)],
-        [as_int64(n) for n in range(0)],
-    )  # fmt: skip
-
-
-@compiled()
-def _write(found: Found, gainer: int, parts: Whole, by: Whole, length: int) -> None:
-    """Write down a move."""
-    found.gainers.append(gainer)
+def _write(found: list[int], gainer: int, parts: Whole, by: Whole, length: int) -> None:
+    """Write down a move, as `Moves.written` reads it."""
     for e in range(length):
-        found.parts.append(as_int64(parts[e]))
-        found.by.append(as_int64(by[e]))
-    found.starts.append(as_int64(len(found.parts)))
-
-
-@compiled()
-def _arrays(found: Found) -> tuple[Whole, Ints, Whole, Whole]:
-    return (
-        np.array(found.gainers, np.int32), np.array(found.starts, np.int64), np.array(found.parts, np.int32),
-        np.array(found.by, np.int32),
-    )  # fmt: skip
+        for each in (gainer, as_int64(parts[e]), as_int64(by[e]), as_int64(e)):
+            found.append(each)
 
 
 # --- the descent
@@ -339,20 +318,18 @@ def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.numb
 def pay(
     records: Records, columns: Columns, parts: Ints, room: Ints, kept: Ints, moves: Moves, toll: Toll,
     part: int, start: int, end: int,
-) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
-    """How far records start..end rise, by kept moves and by those that are looked for; the latter, as
-    `Moves`.
+) -> Ints:  # fmt: skip
+    """How far records start..end rise, by kept moves and by those that are looked for; these, written down.
 
     The parts that pay are k basic ones and h helpers, with columns (k, h), or none. Each may lose and gain
     its room (2, p'), and `kept` where one of its records gives nothing. The toll is what one record's moves
     may cost in all. No record alone carries more than one part in so many.
     """
-    d, found = _descent(parts, columns, np.zeros(room.shape, np.int64), room, kept), _nothing_found()
+    found = [as_int64(n) for n in range(0)]
     spent = Toll(toll.gradient, toll.cost, toll.budget.copy())
     # what nobody has been asked for yet is weighed once, for the farthest target
-    if len(records.target):
-        d.now[2] = max(1, -(-records.target.max() // part))
-    _weigh_all(d)
+    most = max(1, -(-records.target.max() // part))
+    d = _descent(parts, columns, np.minimum(room, kept + most), room, kept)
     weights, lengths, costs = d.weights.copy(), d.lengths.copy(), d.costs.copy()
     for place in range(start, end):
         target = records.target[place]
@@ -377,7 +354,7 @@ def pay(
             total, worst = _spend(d, spent, records.columns[place], total, worst, target, MOST_MOVES, found)
             records.looked[place] += d.looked[0]
         records.reached[place] = max(total - worst, 0)
-    return _arrays(found)
+    return np.array(found, np.int64)
 
 
 @compiled(exact=True)
@@ -390,10 +367,8 @@ def collected(
     and gain: it is changed, and what they lose and gain added to `load`.
     """
     d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy())
-    _weigh_all(d)
-    nothing = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
-    zero = as_int64(0)
-    total, _ = _spend(d, nothing, column, zero, zero, target, most, _nothing_found())
+    nothing, zero = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0)), as_int64(0)
+    total, _ = _spend(d, nothing, column, zero, zero, target, most, [as_int64(n) for n in range(0)])
     load += d.load
     looked += d.looked
     return int(total)
@@ -408,7 +383,6 @@ def mended(change: Ints, columns: Columns, free: Ints, by: Ints, most: int, look
     """
     size, blocked = len(change), 0
     d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy())
-    _weigh_all(d)
     d.left[:] = change
     for _ in range(most):
         blocked = 0
@@ -438,22 +412,19 @@ def mended(change: Ints, columns: Columns, free: Ints, by: Ints, most: int, look
 
 @compiled()
 def _descent(parts: Ints, columns: Columns, free: Ints, room: Ints, kept: Ints) -> Descent:
-    """Nobody was asked yet; where no record has a turn, what is free is all there is."""
+    """Weighed by what is free before anybody was asked; where no record has a turn, that is all there is."""
     (size, many), count = columns.shape, room.shape[1]
-    return Descent(
+    d = Descent(
         room, kept, free, np.zeros((2, count), np.int64), np.zeros(count, np.int64),
         np.zeros(count, np.int64), np.zeros(3, np.int64), parts, columns,
-        np.empty(size, np.float32), np.empty(many, np.float32), np.empty((2, many), np.float32),
+        np.zeros(size, np.float32), np.zeros(many, np.float32), np.empty((2, many), np.float32),
         np.empty(size, np.int64), np.empty(STEPS, np.int64), np.zeros(many, np.int8),
         np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(1, np.int64),
     )  # fmt: skip
-
-
-@compiled()
-def _unasked(d: Descent, side: int, part: int) -> int:
-    """What a part may lose, or gain, before it is asked for the first time."""
-    found: int = min(d.room[side, part], d.kept[side, part] + d.now[2])
-    return found
+    for i in range(len(parts)):
+        _weigh_again(d, i)
+    d.looked[0] += size
+    return d
 
 
 @compiled()
@@ -462,7 +433,9 @@ def _meet(d: Descent, part: int) -> None:
     if d.turn[part] != d.now[0]:
         d.turn[part], d.steps[part] = d.now[0], 0
         for side in range(2):
-            d.free[side, part] = 0 if part == d.now[1] else _unasked(d, side, part)
+            d.free[side, part] = (
+                0 if part == d.now[1] else min(d.room[side, part], d.kept[side, part] + d.now[2])
+            )
             d.load[side, part] = 0
 
 
@@ -514,7 +487,7 @@ def _price(toll: Toll, m: int, who: int, parts: Whole, by: Whole, first: int, en
 @compiled()
 def _spend(
     d: Descent, toll: Toll, column: NDArray[np.signedinteger], total: int, worst: int, target: int, most: int,
-    found: Found,
+    found: list[int],
 ) -> tuple[int, int]:  # fmt: skip
     """Look for moves and make them, so many at most: steps in all, and those that are lost with one record.
 
@@ -558,20 +531,6 @@ def _spend(
 def _scarcity(slack: int, none: np.float32) -> np.float32:
     """1 / slack², or `none` without any."""
     return np.float32(1.0 / (slack * slack)) if slack > 0 else none
-
-
-@compiled()
-def _weigh_all(d: Descent) -> None:
-    """Weights of basic parts, lengths of the helpers' columns and their costs, before anybody was asked."""
-    size = len(d.left)
-    d.looked[0] += size
-    d.weights[:], d.lengths[:] = 0, 0
-    for i in range(len(d.parts)):
-        down, up = _unasked(d, 0, d.parts[i]), _unasked(d, 1, d.parts[i])
-        if i < size:
-            _weigh(d, i, _scarcity(min(down, up), NO_ROOM))
-        else:
-            d.costs[0, i - size], d.costs[1, i - size] = _scarcity(down, UNABLE), _scarcity(up, UNABLE)
 
 
 @compiled()

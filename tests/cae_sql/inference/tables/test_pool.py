@@ -233,7 +233,6 @@ def test_worlds_that_begin_as_copies_are_told_apart_and_agree_with_every_answer_
     pool, roomy_table = system.pool(), system.roomy_table
     assert isinstance(pool, Pool)
     pool.values[:] = pool.values[0]
-    pool.copied = [1, 2, 3]
     pool.mix(roomy_table)
     assert all((pool.values[place] != pool.values[1]).mean() > 0.2 for place in (2, 3))
     assert not any(told.disagrees(world) for world in pool.values)
