@@ -184,9 +184,7 @@ class Payments:
         toll = self.toll._replace(budget=self.toll.budget * (1 - rooms.share if share else rooms.share))
 
         def work(start: int, end: int) -> Moves:
-            return Moves.written(
-                pay(records, basis.columns, basis.parts, room, kept, moves, toll, part, start, end)
-            )
+            return Moves(*pay(records, basis.columns, basis.parts, room, kept, moves, toll, part, start, end))
 
         many = basis.columns.shape[1]
         entries = int((moves.starts[ends] - moves.starts[firsts]).sum())

@@ -19,7 +19,6 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import combine
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.threads import in_two
 
 ENOUGH = 2**60
 """Width that is more than anybody needs."""
@@ -176,16 +175,10 @@ class Far:
         whole[:, parts] = ends
         whole[:, basic] = 0
         self._ends.append(whole)
-        widths, free = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.bool_)
         stack = np.array([each[:, parts] for each in self._ends])
         own = np.array([room[parts] for room in rooms.own])
         span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
-        share, slack = rooms.share, rooms.slack
-
-        def work(start: int, end: int) -> None:
-            combine(stack, own, share, slack, span, first, last, rooms.insiders, start, end, widths, free)
-
-        in_two(work, len(parts), 8 * len(stack))
+        widths, free = combine(stack, own, rooms.share, rooms.slack, span, first, last, rooms.insiders)
         self.widths[parts] = np.maximum(self.widths[parts], widths)
         self.free[parts] |= free
 

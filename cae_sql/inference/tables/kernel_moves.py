@@ -8,9 +8,8 @@ whatever the floats by which they were chosen.
 
 `pay` moves single records (`cae_sql.inference.certify.payments` has the proof); `collected` and `mended` move
 tables. `Moves` are kept by atoms. Where a question cuts atoms, a move goes to those of their parts with which
-it keeps the new sums, or an exchange between two parts of one atom makes up for what is missing, or it is
-dropped: whether a move keeps every sum is added up anew for each question. Verdicts may hang on kept moves,
-so they come from past answers and questions alone, never from true answers.
+it keeps the new sums: that is added up anew for each question. Verdicts may hang on kept moves, so they come
+from past answers and questions alone, never from true answers.
 """
 
 from __future__ import annotations
@@ -30,10 +29,6 @@ MOST_EACH = 192
 """Moves of one record that are kept, those of use first."""
 LONGEST = 48
 """Entries of a kept move, at most: longer ones ask too many."""
-PASSES = 3
-"""How often parts are chosen anew, so that new sums come right."""
-PAIRS = 256
-"""Exchanges for one new sum among which those are that make up for what is missing, the roomiest."""
 STEPS = 24
 """Helpers of one move, at most: nearly all find nothing shorter after five."""
 TRIES = 4
@@ -59,13 +54,6 @@ class Moves(NamedTuple):
     starts: Ints  # (m + 1,) where the entries of each begin
     parts: Whole  # (z,) who pays: never the same part twice in a move, and never the one that gains
     by: Whole  # (z,) what it gains, positive or negative
-
-    @classmethod
-    def written(cls, entries: Ints) -> Moves:
-        """Those that a kernel has written down: gainer, part, gain and place of each entry."""
-        gainers, parts, by, places = np.ascontiguousarray(entries.reshape(-1, 4).T, dtype=np.int32)
-        starts = np.flatnonzero(places == 0)
-        return cls(gainers[starts], np.append(starts, len(places)), parts, by)
 
     @property
     def count(self) -> int:  # type: ignore[override]
@@ -118,25 +106,22 @@ class Moves(NamedTuple):
         well = np.flatnonzero(~itself)
         return found.taken(well[np.argsort(mine[well], kind="stable")])
 
-    def over_parts(self, parents: Ints, room: Ints, rows: Whole, pairs: Sequence[tuple[Ints, Ints]]) -> Moves:
-        """The same over parts of the atoms (p',), those that keep new sums (g, p') or can be made to.
+    def over_parts(self, parents: Ints, room: Ints, rows: Whole) -> Moves:
+        """The same for every part of an atom that gains, the roomiest part of each atom paying (p',).
 
-        The roomier parts pay first. Pairs are, for each new sum, parts of one atom, one in it and one
-        outside, that agree in all others.
+        Those alone that keep new sums (g, p').
         """
         if not self.count:
             return self
         order = np.lexsort((-room, parents))
         firsts = np.searchsorted(parents[order], np.arange(int(parents.max()) + 2))
-        chosen = [_roomiest(each, room) for each in pairs]
-        starts = np.cumsum([0, *(len(inside) for inside, _ in chosen)])
-        both = np.hstack([np.zeros((2, 0), dtype=np.int64), *(np.array(each) for each in chosen)])
-        cuts = Cuts(
-            order.astype(np.int32), firsts, np.ascontiguousarray(rows.T).astype(np.int32),
-            starts.astype(np.int64), np.ascontiguousarray(both).astype(np.int32),
-        )  # fmt: skip
-        found = Moves.written(_over_parts(self, cuts))
-        return found.taken(np.argsort(found.gainers, kind="stable"))
+        times = np.diff(firsts)[self.gainers] * (np.diff(self.starts) <= LONGEST)
+        found = self.taken(np.repeat(np.arange(self.count), times))
+        turn = np.arange(found.count) - np.repeat(np.cumsum(times) - times, times)
+        gainers = order[firsts[found.gainers] + turn].astype(np.int32)
+        found = Moves(gainers, found.starts, order[firsts[found.parts]].astype(np.int32), found.by)
+        well = np.flatnonzero(found.kept_by(rows.T))
+        return found.taken(well[np.argsort(found.gainers[well], kind="stable")])
 
 
 NO_MOVES = Moves(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
@@ -156,105 +141,39 @@ def joined(those: Sequence[Moves]) -> Moves:
     return Moves(gainers, np.append(0, np.cumsum(lengths)), parts, by).taken(order)
 
 
-class Cuts(NamedTuple):
-    """How g new sums cut p atoms into p' parts."""
+class Found(NamedTuple):
+    """Moves that are written down, as in `Moves`, by a kernel."""
 
-    order: Whole  # (p',) parts by atom, the roomiest first
-    firsts: Ints  # (p + 1,) where those of each atom begin
-    rows: Whole  # (p', g) coefficients of the new sums
-    pair_starts: Ints  # (g + 1,) where the pairs of each begin
-    pairs: Whole  # (2, ...) two parts of an atom, the first in the sum and the second outside
-
-
-def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
-    inside, outside = pairs
-    both = np.minimum(room[inside], room[outside])
-    order = np.argsort(-both, kind="stable")[: min(PAIRS, int(np.count_nonzero(both > 0)))]
-    return inside[order], outside[order]
-
-
-@compiled(exact=True)
-def _over_parts(moves: Moves, cuts: Cuts) -> Ints:
-    """`Moves.over_parts`: each move for each part of the atom that gains."""
-    order, firsts, rows, news = cuts.order, cuts.firsts, cuts.rows, cuts.rows.shape[1]
-    found = [as_int64(n) for n in range(0)]
-    missing, chosen = np.empty(news, np.int64), np.empty(LONGEST, np.int64)
-    parts, by = np.empty(LONGEST + 2 * news, np.int32), np.empty(LONGEST + 2 * news, np.int32)
-    turn = as_int64(0)
-    for m in range(len(moves.gainers)):
-        start, length = moves.starts[m], moves.starts[m + 1] - moves.starts[m]
-        if length > LONGEST:
-            continue
-        for child in range(firsts[moves.gainers[m]], firsts[moves.gainers[m] + 1]):
-            mine, end = order[child], length
-            for g in range(news):
-                missing[g] = rows[mine, g]
-            for n in range(length):
-                chosen[n], by[n] = firsts[moves.parts[start + n]], moves.by[start + n]
-                for g in range(news):
-                    missing[g] += by[n] * rows[order[chosen[n]], g]
-            for _ in range(PASSES):
-                if not _improved(missing, chosen, start, length, moves, cuts):
-                    break
-            for n in range(length):
-                parts[n] = order[chosen[n]]
-            for g in range(news):
-                if missing[g] != 0 and end >= 0:
-                    pair, turn = _pair(cuts, as_int64(g), as_int64(mine), parts, as_int64(end), turn)
-                    if pair < 0:
-                        end = -1
-                        continue
-                    inside, outside = cuts.pairs[0, pair], cuts.pairs[1, pair]
-                    times = -missing[g] // (rows[inside, g] - rows[outside, g])
-                    parts[end], by[end], parts[end + 1], by[end + 1] = inside, times, outside, -times
-                    end += 2
-            if 0 <= end <= LONGEST:
-                _write(found, as_int64(mine), parts, by, as_int64(end))
-    return np.array(found, np.int64)
+    gainers: list[int]
+    starts: list[int]
+    parts: list[int]
+    by: list[int]
 
 
 @compiled()
-def _pair(cuts: Cuts, g: int, mine: int, parts: Whole, end: int, turn: int) -> tuple[int, int]:
-    """A pair for a new sum of parts that the move does not touch, and how many were looked at; −1: none."""
-    count = cuts.pair_starts[g + 1] - cuts.pair_starts[g]
-    for _ in range(count):
-        turn += 1
-        pair = cuts.pair_starts[g] + turn % count
-        well = True
-        for part in cuts.pairs[:, pair]:
-            well = well and part != mine
-            for n in range(end):
-                well = well and part != parts[n]
-        if well:
-            return pair, turn
-    return as_int64(-1), turn
+def _nothing_found() -> Found:
+    return Found(
+        [as_int64(n) for n in range(0)], [as_int64(0)], [as_int64(n) for n in range(0)],
+        [as_int64(n) for n in range(0)],
+    )  # fmt: skip
 
 
 @compiled()
-def _improved(missing: Ints, chosen: Ints, start: int, length: int, moves: Moves, cuts: Cuts) -> bool:
-    """Whether another part of some atom brings the new sums nearer; taken where it does."""
-    order, rows, wrong, better = cuts.order, cuts.rows, np.abs(missing).sum(), False
-    for n in range(length):
-        atom, by = moves.parts[start + n], moves.by[start + n]
-        for other in range(cuts.firsts[atom], cuts.firsts[atom + 1]):
-            if wrong == 0:
-                return better
-            then = 0
-            for g in range(len(missing)):
-                then += abs(missing[g] + by * (rows[order[other], g] - rows[order[chosen[n]], g]))
-            if then < wrong:
-                for g in range(len(missing)):
-                    missing[g] += by * (rows[order[other], g] - rows[order[chosen[n]], g])
-                chosen[n], wrong, better = other, then, True
-    return better
-
-
-@compiled()
-def _write(found: list[int], gainer: int, parts: Whole, by: Whole, length: int) -> None:
-    """Write down a move, as `Moves.written` reads it."""
+def _write(found: Found, gainer: int, parts: Whole, by: Whole, length: int) -> None:
+    """Write down a move."""
+    found.gainers.append(gainer)
     for e in range(length):
-        for each in (gainer, as_int64(parts[e]), as_int64(by[e]), as_int64(e)):
-            found.append(each)
+        found.parts.append(as_int64(parts[e]))
+        found.by.append(as_int64(by[e]))
+    found.starts.append(as_int64(len(found.parts)))
+
+
+@compiled()
+def _arrays(found: Found) -> tuple[Whole, Ints, Whole, Whole]:
+    return (
+        np.array(found.gainers, np.int32), np.array(found.starts, np.int64), np.array(found.parts, np.int32),
+        np.array(found.by, np.int32),
+    )  # fmt: skip
 
 
 # --- the descent
@@ -318,18 +237,20 @@ def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.numb
 def pay(
     records: Records, columns: Columns, parts: Ints, room: Ints, kept: Ints, moves: Moves, toll: Toll,
     part: int, start: int, end: int,
-) -> Ints:  # fmt: skip
-    """How far records start..end rise, by kept moves and by those that are looked for; these, written down.
+) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
+    """How far records start..end rise, by kept moves and by those that are looked for; the latter, as
+    `Moves`.
 
     The parts that pay are k basic ones and h helpers, with columns (k, h), or none. Each may lose and gain
     its room (2, p'), and `kept` where one of its records gives nothing. The toll is what one record's moves
     may cost in all. No record alone carries more than one part in so many.
     """
-    found = [as_int64(n) for n in range(0)]
+    d, found = _descent(parts, columns, np.zeros(room.shape, np.int64), room, kept), _nothing_found()
     spent = Toll(toll.gradient, toll.cost, toll.budget.copy())
     # what nobody has been asked for yet is weighed once, for the farthest target
-    most = max(1, -(-records.target.max() // part))
-    d = _descent(parts, columns, np.minimum(room, kept + most), room, kept)
+    if len(records.target):
+        d.now[2] = max(1, -(-records.target.max() // part))
+    _weigh_all(d)
     weights, lengths, costs = d.weights.copy(), d.lengths.copy(), d.costs.copy()
     for place in range(start, end):
         target = records.target[place]
@@ -354,7 +275,7 @@ def pay(
             total, worst = _spend(d, spent, records.columns[place], total, worst, target, MOST_MOVES, found)
             records.looked[place] += d.looked[0]
         records.reached[place] = max(total - worst, 0)
-    return np.array(found, np.int64)
+    return _arrays(found)
 
 
 @compiled(exact=True)
@@ -367,8 +288,10 @@ def collected(
     and gain: it is changed, and what they lose and gain added to `load`.
     """
     d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy())
-    nothing, zero = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0)), as_int64(0)
-    total, _ = _spend(d, nothing, column, zero, zero, target, most, [as_int64(n) for n in range(0)])
+    _weigh_all(d)
+    nothing = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
+    zero = as_int64(0)
+    total, _ = _spend(d, nothing, column, zero, zero, target, most, _nothing_found())
     load += d.load
     looked += d.looked
     return int(total)
@@ -383,6 +306,7 @@ def mended(change: Ints, columns: Columns, free: Ints, by: Ints, most: int, look
     """
     size, blocked = len(change), 0
     d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy())
+    _weigh_all(d)
     d.left[:] = change
     for _ in range(most):
         blocked = 0
@@ -412,19 +336,22 @@ def mended(change: Ints, columns: Columns, free: Ints, by: Ints, most: int, look
 
 @compiled()
 def _descent(parts: Ints, columns: Columns, free: Ints, room: Ints, kept: Ints) -> Descent:
-    """Weighed by what is free before anybody was asked; where no record has a turn, that is all there is."""
+    """Nobody was asked yet; where no record has a turn, what is free is all there is."""
     (size, many), count = columns.shape, room.shape[1]
-    d = Descent(
+    return Descent(
         room, kept, free, np.zeros((2, count), np.int64), np.zeros(count, np.int64),
         np.zeros(count, np.int64), np.zeros(3, np.int64), parts, columns,
-        np.zeros(size, np.float32), np.zeros(many, np.float32), np.empty((2, many), np.float32),
+        np.empty(size, np.float32), np.empty(many, np.float32), np.empty((2, many), np.float32),
         np.empty(size, np.int64), np.empty(STEPS, np.int64), np.zeros(many, np.int8),
         np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(1, np.int64),
     )  # fmt: skip
-    for i in range(len(parts)):
-        _weigh_again(d, i)
-    d.looked[0] += size
-    return d
+
+
+@compiled()
+def _unasked(d: Descent, side: int, part: int) -> int:
+    """What a part may lose, or gain, before it is asked for the first time."""
+    found: int = min(d.room[side, part], d.kept[side, part] + d.now[2])
+    return found
 
 
 @compiled()
@@ -433,9 +360,7 @@ def _meet(d: Descent, part: int) -> None:
     if d.turn[part] != d.now[0]:
         d.turn[part], d.steps[part] = d.now[0], 0
         for side in range(2):
-            d.free[side, part] = (
-                0 if part == d.now[1] else min(d.room[side, part], d.kept[side, part] + d.now[2])
-            )
+            d.free[side, part] = 0 if part == d.now[1] else _unasked(d, side, part)
             d.load[side, part] = 0
 
 
@@ -487,7 +412,7 @@ def _price(toll: Toll, m: int, who: int, parts: Whole, by: Whole, first: int, en
 @compiled()
 def _spend(
     d: Descent, toll: Toll, column: NDArray[np.signedinteger], total: int, worst: int, target: int, most: int,
-    found: list[int],
+    found: Found,
 ) -> tuple[int, int]:  # fmt: skip
     """Look for moves and make them, so many at most: steps in all, and those that are lost with one record.
 
@@ -531,6 +456,20 @@ def _spend(
 def _scarcity(slack: int, none: np.float32) -> np.float32:
     """1 / slack², or `none` without any."""
     return np.float32(1.0 / (slack * slack)) if slack > 0 else none
+
+
+@compiled()
+def _weigh_all(d: Descent) -> None:
+    """Weights of basic parts, lengths of the helpers' columns and their costs, before anybody was asked."""
+    size = len(d.left)
+    d.looked[0] += size
+    d.weights[:], d.lengths[:] = 0, 0
+    for i in range(len(d.parts)):
+        down, up = _unasked(d, 0, d.parts[i]), _unasked(d, 1, d.parts[i])
+        if i < size:
+            _weigh(d, i, _scarcity(min(down, up), NO_ROOM))
+        else:
+            d.costs[0, i - size], d.costs[1, i - size] = _scarcity(down, UNABLE), _scarcity(up, UNABLE)
 
 
 @compiled()

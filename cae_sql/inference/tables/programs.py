@@ -96,14 +96,9 @@ class ComponentProgram:
         return None
 
     def world_with(
-        self,
-        atom: int,
-        low: int,
-        high: int,
-        allowance: Allowance,
-        nodes: int = MOST_NODES,
+        self, atom: int, low: int, high: int, allowance: Allowance, nodes: int = MOST_NODES,
         costs: Ints | None = None,
-    ) -> Ints | None:
+    ) -> Ints | None:  # fmt: skip
         """A world (p,) in which the atom's total lies between two values, or None where there is none.
 
         Totals of negative `costs` (p,) are rather great in it, of positive ones small.
