@@ -176,7 +176,8 @@ def combine(
         # more than the whole box is of no use, and must not hide what a loss means
         whole = np.minimum(np.float64(part) * ends + slack, span).astype(np.int64)
         total = np.minimum(part * own + slack, span).astype(np.int64) + whole[:, :2].sum(axis=0)
-        return total - bool(insiders) * (whole[:, :2] - whole[:, 2:]).max(axis=0, initial=0)
+        found: Ints = total - bool(insiders) * (whole[:, :2] - whole[:, 2:]).max(axis=0, initial=0)
+        return found
 
     rise, fall = far(share)
     width = np.minimum(

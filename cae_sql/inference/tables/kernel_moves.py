@@ -80,7 +80,7 @@ class Moves(NamedTuple):
         """(z,) the move that each entry is of."""
         return np.repeat(np.arange(self.count), np.diff(self.starts))
 
-    def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
+    def kept_by(self, marks: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
         """(m,) whether no sum, of coefficients (p, k), changes and the record itself does not pay."""
         of = self._of
         found: NDArray[np.bool_] = np.bincount(of[self.parts == self.gainers[of]], minlength=self.count) == 0
