@@ -31,6 +31,8 @@ from cae_sql.threads import in_two
 
 STEPS = 3_000
 """Moves of each world along the basis after an answer, and one for each record where they are fewer."""
+OFTEN = 3
+"""Times as many in a world of few records that was put in the place of one that could not be moved."""
 FEWEST, MOST = 20_000, 4
 """Exchanges within atoms in each world after an answer: so many, and one for each unit that it moved; in
 whole passes over all records, one to so many."""
@@ -59,6 +61,8 @@ class Pool:
     unsettled: int = 0
     """How many units the last answer moved in each world: so many exchanges are owed."""
     mixed: bool = True
+    copied: Sequence[int] = ()
+    """Worlds that were as another is after the last answer."""
     knowledge: Knowledge | None = None
     """What the worlds agree with, as searches record by record need it; None of many records."""
 
@@ -109,14 +113,14 @@ class Pool:
     def widened(self, count: int) -> Pool:
         """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""
         before, size = self.values.shape
-        values = self.values[np.arange(count) % before]
-        return replace(self, values=values, unsettled=self.unsettled + size, mixed=False)
+        values, copied = self.values[np.arange(count) % before], (*self.copied, *range(before, count))
+        return replace(self, values=values, unsettled=self.unsettled + size, mixed=False, copied=copied)
 
     def drawn_from(self, count: int, seed: int, roomy_table: RoomyTable) -> Pool:
         """So many worlds, each mixed from one of these until it is far from it."""
         before, size = self.values.shape
         twin = replace(self, values=self.values[np.arange(count) % before], seed=seed, moved=0)
-        twin.unsettled = MOST * size
+        twin.unsettled, twin.copied = MOST * size, range(count)
         twin.mix(roomy_table)
         return twin
 
@@ -177,8 +181,9 @@ class Pool:
         some[self.lumps] = 0  # they exchange nothing
         unsettled = self.unsettled + int(some.sum())
         return replace(
-            self, values=values, moved=self.moved + 1, unsettled=unsettled, mixed=False, knowledge=None
-        )
+            self, values=values, moved=self.moved + 1, unsettled=unsettled, mixed=False,
+            copied=lost.tolist(), knowledge=None,
+        )  # fmt: skip
 
     def mix(self, roomy_table: RoomyTable) -> None:
         """Random moves that keep every answer: pairs within atoms, and records along kernel vectors."""
@@ -190,6 +195,7 @@ class Pool:
         passes = min(max((FEWEST + self.unsettled) // size, 1), MOST)
         self.unsettled = 0
         odds = UNIFORM if self.prior is None else self.prior.odds
+        copied, self.copied, few = self.copied, (), self.knowledge is not None
         ground = np.column_stack([firsts[:-1], np.diff(firsts), boxes.low, boxes.high])
         moves, steps = self._moves(roomy_table, boxes, base)
         able = [np.flatnonzero(np.isin(boxes.atoms.labels, boxes.able(each))) for each in boxes.extremes]
@@ -202,7 +208,8 @@ class Pool:
                 before = values.copy() if turns > 1 else values
                 each = -(-passes // turns)
                 jostle(order, firsts, boxes.low, boxes.high, held, values, seed, each, odds)
-                along(*moves, ground, order, held, values, seed + 7919, 1 + steps // turns, odds)
+                often = 1 + (OFTEN * steps if few and place in copied else steps) // turns
+                along(*moves, ground, order, held, values, seed + 7919, often, odds)
                 # who attains an extreme was drawn of all who do: the more there are, the likelier it stays
                 if turns > 1:
                     chance = np.random.default_rng([seed, 1])
