@@ -5,8 +5,6 @@ None of these numbers changes what is true of an answer, only which mechanism lo
 
 from __future__ import annotations
 
-SWAPPED = 2_000
-"""Of fewer atoms no moves of four are looked for: moves along the basis mix their worlds."""
 SINGLE = 20_000
 """From so many parts on single floats are taken, and rounded down."""
 MEASURED = 20_000

@@ -88,12 +88,8 @@ class SystemState:
         if self._searched and self._pool.knowledge is None:
             self._pool = self._knowing()
         if not self._pool.mixed and (self._roomy_table.usable or self._pool.knowledge is not None):
-            self._mix()
+            self._pool.mix(self._roomy_table)
         return self._pool
-
-    def _mix(self) -> None:
-        self._roomy_table.look_for_fours()
-        self._pool.mix(self._roomy_table)
 
     def _is_to_be_restored(self) -> bool:
         """Whether another roomy table is to be made of all answers: once for each number of them."""
@@ -159,7 +155,7 @@ class SystemState:
                     raise InconsistentAnswers("an answer contradicts the ones before it")
                 return
             if not self._pool.mixed:
-                self._mix()
+                self._pool.mix(self._roomy_table)
             learned = question.learn([int(answer.value)], UNLIMITED)
             self._roomy_table, self._pool = learned.take_in(), learned.pool
         except OutOfTime:

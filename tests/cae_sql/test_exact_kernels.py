@@ -112,25 +112,8 @@ def loads(draw: Generator) -> Call:
     )  # fmt: skip
 
 
-def combined(draw: Generator) -> Call:
-    ends, span = 30 * draw.random((4, 9)), counts(draw, 20, 9)
-    first = counts(draw, 20, 9) % (span + 1)
-    last = np.minimum(first + counts(draw, 5, 9), span)
-    share, slack = float(draw.choice([0.5, 1 / 3, 1.0])), float(draw.choice([0.0, 1e-9]))
-    return (
-        ends, counts(draw, 12, 2, 9), share, slack, span, first, last, int(draw.integers(0, 2)), 0, 9,
-        np.zeros(9, np.int64), np.zeros(9, np.bool_),
-    )  # fmt: skip
-
-
 def columns_of(draw: Generator) -> Call:
     return pivoted(draw), np.sort(draw.choice(11, 6, replace=False))
-
-
-def strained(draw: Generator) -> Call:
-    pivots, shown = signs(draw, 3, 4, 5).astype(np.int32), signs(draw, 3, 6, 5).astype(np.int32)
-    ways, spaces = draw.choice([-1, 1], 4), counts(draw, 30, 4)
-    return pivots, ways, spaces, shown, signs(draw, 2, 6).astype(np.int32), 1 + counts(draw, 30, 5)
 
 
 def eliminated(draw: Generator) -> Call:
@@ -193,21 +176,6 @@ def found(draw: Generator) -> Call:
     return starts, rows, entries, draw.permutation(atoms), prime, np.eye(k, dtype=np.int64), np.full(k, atoms)
 
 
-def over_parts(draw: Generator) -> Call:
-    atoms, parts, news = 7, 15, int(draw.integers(1, 4))
-    parents = np.sort(np.concatenate([np.arange(atoms), draw.integers(0, atoms, parts - atoms)]))
-    firsts = np.searchsorted(parents, np.arange(atoms + 1))
-    rows = counts(draw, 1, parts, news).astype(np.int32)
-    pairs = [
-        (a, b) for g in range(news) for a in range(parts) for b in range(parts)
-        if rows[a, g] and not rows[b, g]
-    ]  # fmt: skip
-    sizes = [np.count_nonzero(rows[:, g]) * np.count_nonzero(rows[:, g] == 0) for g in range(news)]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    both = np.ascontiguousarray(np.array(pairs, dtype=np.int32).reshape(-1, 2).T)
-    return kept(draw, atoms), kernel_moves.Cuts(np.arange(parts, dtype=np.int32), firsts, rows, starts, both)
-
-
 def joined(draw: Generator) -> Call:
     return np.minimum(np.arange(12), draw.integers(0, 12, 12)), np.sort(draw.choice(12, 4, replace=False))
 
@@ -215,14 +183,11 @@ def joined(draw: Generator) -> Call:
 CASES: dict[Any, Callable[[Generator], Call]] = {
     basis.eliminate: eliminated,
     columns.columns_of: columns_of,
-    columns.combine: combined,
     columns.loads: loads,
-    columns.strains: strained,
     interior.add_outer: outer,
     interior.add_squares: squared,
     interior.invert_factor: factored,
     interior.list_entries: entered,
-    kernel_moves._over_parts: over_parts,
     presolve.narrow: narrowed,
     rank.join: joined,
     rank.roots: lambda draw: joined(draw)[:1],

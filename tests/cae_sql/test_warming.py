@@ -209,7 +209,7 @@ def test_where_no_process_can_be_started_kernels_are_compiled_here(
     ("module", "name"),
     [
         ("cae_sql.inference.search.unimodular", "_settle"),
-        ("cae_sql.inference.tables.kernel_moves", "_over_parts"),
+        ("cae_sql.inference.tables.kernel_moves", "pay"),
         ("cae_sql.measure.lanes", "areas"),
     ],
 )
@@ -240,7 +240,7 @@ def test_kernels_that_a_first_table_of_sums_calls_are_listed() -> None:
     for module, name in (
         ("cae_sql.inference.search.unimodular", "_settle"),
         ("cae_sql.inference.facts.rank", "_eliminate"),
-        ("cae_sql.inference.tables.kernel_moves", "_over_parts"),
+        ("cae_sql.inference.tables.kernel_moves", "pay"),
     ):
         assert (module, name) in names
 

@@ -17,9 +17,7 @@ from cae_sql.inference import sizes
 from cae_sql.inference.facts.extremes import Pins, bounds_of
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.tables.columns import combine
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.threads import in_two
 
 ENOUGH = 2**60
 """Width that is more than anybody needs."""
@@ -172,15 +170,26 @@ class Far:
         """
         rooms = self.rooms
         ends[:, np.isin(parts, basic)] = 0
-        widths, free = np.empty(len(parts), dtype=np.int64), np.empty(len(parts), dtype=np.bool_)
         own = np.array([room[parts] for room in rooms.own])
+        reach = ends[2:] if rooms.insiders else ends[:2]
         span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
-        share, slack = rooms.share, rooms.slack
 
-        def work(start: int, end: int) -> None:
-            combine(ends, own, share, slack, span, first, last, rooms.insiders, start, end, widths, free)
+        def far(share: float) -> Ints:
+            """(2, a) how far up and down out of a share of every room; an insider gives nothing."""
+            inside, outside = (
+                np.minimum(np.float64(share) * each + rooms.slack, span).astype(np.int64)
+                for each in (own, reach)
+            )
+            found: Ints = inside + outside
+            return found
 
-        in_two(work, len(parts), 8)
+        rise, fall = far(rooms.share)
+        widths = np.minimum(
+            np.minimum(span - first, rise) + np.minimum(first, fall),
+            np.minimum(span - last, rise) + np.minimum(last, fall),
+        )
+        rise, fall = far(1.0 - rooms.share)
+        free = (rise >= span - first) & (fall >= last) | (not rooms.insiders)
         self.widths[parts] = np.maximum(self.widths[parts], widths)
         self.free[parts] |= free
 

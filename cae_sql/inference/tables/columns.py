@@ -92,7 +92,6 @@ def columns_of(form: Pivoted, parts: Ints) -> NDArray[np.int32]:
     return found
 
 
-@compiled(exact=True)
 def strains(
     pivots: NDArray[np.int32], signs: Ints, spaces: Ints, shown: NDArray[np.int32], ys: NDArray[np.int32],
     allowed: Ints,
@@ -103,16 +102,11 @@ def strains(
     columns' entries in that row, `allowed` (k,) how far the basic parts can move.
     """
     found = np.zeros(len(pivots))
-    for c in range(len(pivots)):
-        total = 0.0
-        for a in range(len(shown)):
-            y = ys[a] * signs[c]
-            worst = abs(y) / max(spaces[c], 1)
-            for i in range(shown.shape[1]):
-                worst = max(worst, abs(shown[a, i] - y * pivots[c, i]) / allowed[i])
-            total += worst
-        found[c] = total / max(len(shown), 1)
-    return found
+    for c, pivot in enumerate(pivots):
+        y = ys * signs[c]
+        worst = (np.abs(shown - y[:, None] * pivot) / allowed).max(axis=1, initial=0)
+        found[c] = np.maximum(np.abs(y) / max(spaces[c], 1), worst).sum()
+    return found / max(len(shown), 1)
 
 
 @compiled(exact=True, fastmath={"nnan", "ninf", "nsz"})
@@ -139,20 +133,14 @@ def loads(
                 tile[i, place] = buffer[i]
         most[:] = 0
         for i in range(rows):
-            down, up, down_left, up_left = scarce[0, i], scarce[1, i], scarce[2, i], scarce[3, i]
             entries = tile[i]
-            for place in range(TILE):
-                entry = entries[place]
-                gain = entry if entry > 0 else entry * 0
-                give = gain - entry
-                load = gain * down + give * up
-                most[0, place] = load if load > most[0, place] else most[0, place]
-                load = gain * up + give * down
-                most[1, place] = load if load > most[1, place] else most[1, place]
-                load = gain * down_left + give * up_left
-                most[2, place] = load if load > most[2, place] else most[2, place]
-                load = gain * up_left + give * down_left
-                most[3, place] = load if load > most[3, place] else most[3, place]
+            for side in range(4):
+                lost, given, row = scarce[side, i], scarce[side ^ 1, i], most[side]
+                for place in range(TILE):
+                    entry = entries[place]
+                    gain = entry if entry > 0 else entry * 0
+                    load = gain * lost + (gain - entry) * given
+                    row[place] = load if load > row[place] else row[place]
         for m in range(len(toll.budget)):
             for place in range(here):
                 change, paid = toll.gradient[m, parts[start + place]], 0.0
@@ -167,34 +155,6 @@ def loads(
         for side in range(4):
             for place in range(here):
                 ends[side, start + place] = safety / max(most[side, place], np.float64(NOTHING))
-
-
-@compiled(exact=True)
-def combine(
-    ends: NDArray[np.floating], own: Ints, share: float, slack: float, span: Ints, first: Ints, last: Ints,
-    insiders: int, from_: int, to: int, out: Ints, free: NDArray[np.bool_],
-) -> None:  # fmt: skip
-    """Widths `out` that a part's own exchange and the basis add up to; an insider gives nothing.
-
-    `own` (2, a) is the exchange inside of the part. `ends` (4, a) are those of `loads`, 0 of basic parts,
-    whose columns are that exchange; `share` is the part of every room that is for the record itself; `slack`,
-    added before rounding down, is less than any fraction that rooms can leave. A record is `first` ... `last`
-    above the least value of its box, of width `span`. `free`: whether, as an insider, it may have any value
-    while another has all of its run.
-    """
-    for c in range(from_, to):
-        far = np.zeros((2, 2), np.int64)  # as the record or the insider, in which direction
-        for role in range(2 if insiders else 1):
-            part = np.float64(share if role == 0 else 1.0 - share)
-            for way in range(2):
-                # without the insider's room, where there is one
-                reach = ends[way + (2 if insiders else 0), c]
-                far[role, way] = int(min(part * own[way, c] + slack, float(span[c])))
-                far[role, way] += int(min(part * reach + slack, float(span[c])))
-        width = min(span[c] - first[c], far[0, 0]) + min(first[c], far[0, 1])
-        width = min(width, min(span[c] - last[c], far[0, 0]) + min(last[c], far[0, 1]))
-        out[c] = width
-        free[c] = not insiders or (far[1, 0] >= span[c] - first[c] and far[1, 1] >= last[c])
 
 
 @compiled()

@@ -1,17 +1,15 @@
-"""Kernel moves of single records: looked for by a descent out of shared slack, and kept for later questions.
+"""Kernel moves of single records: found by a descent out of shared slack, and kept for later questions.
 
 A *kernel move* raises one part by a unit, and others fall or rise so that every answered sum stays as it is.
 A basis gives one for each part: its column. *Helpers*, parts outside of the basis, make it shorter: the one
 that lowers Σ (change of a basic part / its slack)² most is taken, again and again, a descent in the lattice
-of all moves, as in size reduction. Slack is what earlier moves have left, so many parts give a little each
-where nobody can give much. Moves hold in whole numbers, whatever the floats by which they were chosen.
+of all moves, as in size reduction. Slack is what earlier moves have left. Moves hold in whole numbers,
+whatever the floats by which they were chosen.
 
-`pay` moves single records, by kept moves first (`cae_sql.inference.certify.payments` has the proof);
-`collected` and `mended` move tables. `Moves` are kept by atoms. Where a question cuts atoms, a move goes to
-those of their parts with which it keeps the new sums; what is missing is made up for by an exchange between
-two parts of one atom, or the move is dropped. Whether a move keeps every sum is added up anew for each
-question. Verdicts may hang on kept moves, so they come from past answers and questions alone, never from true
-answers.
+`pay` moves single records (`cae_sql.inference.certify.payments` has the proof); `collected` and `mended` move
+tables. `Moves` are kept by atoms. Where a question cuts atoms, a move goes to those of their parts with which
+it keeps the new sums: that is added up anew for each question. Verdicts may hang on kept moves, so they come
+from past answers and questions alone, never from true answers.
 """
 
 from __future__ import annotations
@@ -31,10 +29,6 @@ MOST_EACH = 192
 """Moves of one record that are kept, those of use first."""
 LONGEST = 48
 """Entries of a kept move, at most: longer ones ask too many."""
-PASSES = 3
-"""How often parts are chosen anew, so that new sums come right."""
-PAIRS = 256
-"""Exchanges for one new sum among which those are that make up for what is missing, the roomiest."""
 STEPS = 24
 """Helpers of one move, at most: nearly all find nothing shorter after five."""
 TRIES = 4
@@ -86,7 +80,7 @@ class Moves(NamedTuple):
         """(z,) the move that each entry is of."""
         return np.repeat(np.arange(self.count), np.diff(self.starts))
 
-    def kept_by(self, marks: Columns) -> NDArray[np.bool_]:
+    def kept_by(self, marks: NDArray[np.signedinteger]) -> NDArray[np.bool_]:
         """(m,) whether no sum, of coefficients (p, k), changes and the record itself does not pay."""
         of = self._of
         found: NDArray[np.bool_] = np.bincount(of[self.parts == self.gainers[of]], minlength=self.count) == 0
@@ -112,25 +106,22 @@ class Moves(NamedTuple):
         well = np.flatnonzero(~itself)
         return found.taken(well[np.argsort(mine[well], kind="stable")])
 
-    def over_parts(self, parents: Ints, room: Ints, rows: Whole, pairs: Sequence[tuple[Ints, Ints]]) -> Moves:
-        """The same over parts of the atoms (p',), those that keep new sums (g, p') or can be made to.
+    def over_parts(self, parents: Ints, room: Ints, rows: Whole) -> Moves:
+        """The same for every part of an atom that gains, the roomiest part of each atom paying (p',).
 
-        The roomier parts pay first. Pairs are, for each new sum, parts of one atom, one in it and one
-        outside, that agree in all others.
+        Those alone that keep new sums (g, p').
         """
         if not self.count:
             return self
         order = np.lexsort((-room, parents))
         firsts = np.searchsorted(parents[order], np.arange(int(parents.max()) + 2))
-        chosen = [_roomiest(each, room) for each in pairs]
-        starts = np.cumsum([0, *(len(inside) for inside, _ in chosen)])
-        both = np.hstack([np.zeros((2, 0), dtype=np.int64), *(np.array(each) for each in chosen)])
-        cuts = Cuts(
-            order.astype(np.int32), firsts, np.ascontiguousarray(rows.T).astype(np.int32),
-            starts.astype(np.int64), np.ascontiguousarray(both).astype(np.int32),
-        )  # fmt: skip
-        found = Moves(*_over_parts(self, cuts))
-        return found.taken(np.argsort(found.gainers, kind="stable"))
+        times = np.diff(firsts)[self.gainers] * (np.diff(self.starts) <= LONGEST)
+        found = self.taken(np.repeat(np.arange(self.count), times))
+        turn = np.arange(found.count) - np.repeat(np.cumsum(times) - times, times)
+        gainers = order[firsts[found.gainers] + turn].astype(np.int32)
+        found = Moves(gainers, found.starts, order[firsts[found.parts]].astype(np.int32), found.by)
+        well = np.flatnonzero(found.kept_by(rows.T))
+        return found.taken(well[np.argsort(found.gainers[well], kind="stable")])
 
 
 NO_MOVES = Moves(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
@@ -148,99 +139,6 @@ def joined(those: Sequence[Moves]) -> Moves:
     ordered = gainers[order]
     order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < MOST_EACH]
     return Moves(gainers, np.append(0, np.cumsum(lengths)), parts, by).taken(order)
-
-
-class Cuts(NamedTuple):
-    """How g new sums cut p atoms into p' parts."""
-
-    order: Whole  # (p',) parts by atom, the roomiest first
-    firsts: Ints  # (p + 1,) where those of each atom begin
-    rows: Whole  # (p', g) coefficients of the new sums
-    pair_starts: Ints  # (g + 1,) where the pairs of each begin
-    pairs: Whole  # (2, ...) two parts of an atom, the first in the sum and the second outside
-
-
-def _roomiest(pairs: tuple[Ints, Ints], room: Ints) -> tuple[Ints, Ints]:
-    inside, outside = pairs
-    both = np.minimum(room[inside], room[outside])
-    order = np.argsort(-both, kind="stable")[: min(PAIRS, int(np.count_nonzero(both > 0)))]
-    return inside[order], outside[order]
-
-
-@compiled(exact=True)
-def _over_parts(moves: Moves, cuts: Cuts) -> tuple[Whole, Ints, Whole, Whole]:
-    """`Moves.over_parts`: each move for each part of the atom that gains."""
-    order, firsts, rows, news = cuts.order, cuts.firsts, cuts.rows, cuts.rows.shape[1]
-    found = _nothing_found()
-    missing, chosen = np.empty(news, np.int64), np.empty(LONGEST, np.int64)
-    parts, by = np.empty(LONGEST + 2 * news, np.int32), np.empty(LONGEST + 2 * news, np.int32)
-    turn = as_int64(0)
-    for m in range(len(moves.gainers)):
-        start, length = moves.starts[m], moves.starts[m + 1] - moves.starts[m]
-        if length > LONGEST:
-            continue
-        for child in range(firsts[moves.gainers[m]], firsts[moves.gainers[m] + 1]):
-            mine, end = order[child], length
-            for g in range(news):
-                missing[g] = rows[mine, g]
-            for n in range(length):
-                chosen[n], by[n] = firsts[moves.parts[start + n]], moves.by[start + n]
-                for g in range(news):
-                    missing[g] += by[n] * rows[order[chosen[n]], g]
-            for _ in range(PASSES):
-                if not _improved(missing, chosen, start, length, moves, cuts):
-                    break
-            for n in range(length):
-                parts[n] = order[chosen[n]]
-            for g in range(news):
-                if missing[g] != 0 and end >= 0:
-                    pair, turn = _pair(cuts, as_int64(g), as_int64(mine), parts, as_int64(end), turn)
-                    if pair < 0:
-                        end = -1
-                        continue
-                    inside, outside = cuts.pairs[0, pair], cuts.pairs[1, pair]
-                    times = -missing[g] // (rows[inside, g] - rows[outside, g])
-                    parts[end], by[end], parts[end + 1], by[end + 1] = inside, times, outside, -times
-                    end += 2
-            if 0 <= end <= LONGEST:
-                _write(found, as_int64(mine), parts, by, as_int64(end))
-    return _arrays(found)
-
-
-@compiled()
-def _pair(cuts: Cuts, g: int, mine: int, parts: Whole, end: int, turn: int) -> tuple[int, int]:
-    """A pair for a new sum of parts that the move does not touch, and how many were looked at; −1: none."""
-    count = cuts.pair_starts[g + 1] - cuts.pair_starts[g]
-    for _ in range(count):
-        turn += 1
-        pair = cuts.pair_starts[g] + turn % count
-        well = True
-        for part in cuts.pairs[:, pair]:
-            well = well and part != mine
-            for n in range(end):
-                well = well and part != parts[n]
-        if well:
-            return pair, turn
-    return as_int64(-1), turn
-
-
-@compiled()
-def _improved(missing: Ints, chosen: Ints, start: int, length: int, moves: Moves, cuts: Cuts) -> bool:
-    """Whether another part of some atom brings the new sums nearer; taken where it does."""
-    order, rows, wrong, better = cuts.order, cuts.rows, np.abs(missing).sum(), False
-    for n in range(length):
-        atom, by = moves.parts[start + n], moves.by[start + n]
-        for other in range(cuts.firsts[atom], cuts.firsts[atom + 1]):
-            if wrong == 0:
-                return better
-            then = 0
-            for g in range(len(missing)):
-                then += abs(missing[g] + by * (rows[order[other], g] - rows[order[chosen[n]], g]))
-            if then < wrong:
-                for g in range(len(missing)):
-                    missing[g] += by * (rows[order[other], g] - rows[order[chosen[n]], g])
-                chosen[n], wrong, better = other, then, True
-    return better
 
 
 class Found(NamedTuple):

@@ -1,10 +1,8 @@
 """Tables led to where they keep ranges of statistics, by exchange within atoms: every sum stays as it is.
 
-Records of one atom that no sum tells apart give each other units, until a share is kept or a weighted sum and
-a spread lie well inside of their ranges; parts of one atom do so as records do. What is led is no evidence:
-which records are held follows from it (`cae_sql.inference.facts.ranges`), and whether that keeps ranges is
-shown by tables that are looked at anew (`cae_sql.inference.tables.margins`). So a bad one costs a range and
-never a promise.
+Records or parts that no sum tells apart give each other units. What is led is no evidence: which records are
+held follows from it (`cae_sql.inference.facts.ranges`), and whether that keeps ranges is shown by tables that
+are looked at anew (`cae_sql.inference.tables.margins`). So a bad one costs a range and never a promise.
 """
 
 from __future__ import annotations
@@ -37,29 +35,21 @@ SCALES = 6
 class Alike(NamedTuple):
     """Who may exchange units. Shapes: p records or parts, in sets that no sum tells apart."""
 
-    labels: Ints
-    """(p,) the set of each."""
-    order: Ints
-    """(p,) set by set ..."""
-    firsts: Ints
-    """... and where each set's start."""
-    free: NDArray[np.bool_]
-    """By set, whether no sum is about it: then nobody makes up for what one of it gains."""
+    labels: Ints  # (p,) the set of each
+    order: Ints  # (p,) set by set ...
+    firsts: Ints  # ... and where each set's start
+    free: NDArray[np.bool_]  # by set: no sum is about it, so nobody makes up for what one of it gains
 
 
 class _Goals(NamedTuple):
     """Where statistics shall be. Shapes: m weighted sums and spreads, p parts."""
 
-    weights: NDArray[np.float64]
-    """(m, p) mean weights; of spreads 1 for members."""
-    centers: NDArray[np.float64]
-    """(m,) of spreads; nan of weighted sums."""
-    counts: NDArray[np.float64]
-    """(m,) members."""
-    least: NDArray[np.float64]
-    most: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    """(m,) widths of cells, in which what is missed is counted."""
+    weights: NDArray[np.float64]  # (m, p) mean weights; of spreads 1 for members
+    centers: NDArray[np.float64]  # (m,) of spreads; nan of weighted sums
+    counts: NDArray[np.float64]  # (m,) members
+    least: NDArray[np.float64]  # (m,)
+    most: NDArray[np.float64]  # (m,)
+    scales: NDArray[np.float64]  # (m,) widths of cells, in which what is missed is counted
 
 
 # --- shares
@@ -76,7 +66,6 @@ def with_shares(
     for place, share in enumerate(shares):
         about[place, share.members] = True
     wanted = np.array([share.least + spare for share in shares], dtype=np.int64)
-    cells = _cells(shares, about, values, boxes)
     for _ in range(ROUNDS):
         for place, share in enumerate(shares):
             lacking = wanted - _counts(shares, values)
@@ -88,9 +77,8 @@ def with_shares(
                         asked &= ~about[other] | ~each.holds(values) | each.holds(goals)
                 turns = np.flatnonzero(asked)
                 turns = turns[np.argsort(np.abs(goals - values)[turns], kind="stable")]
-                moved = _brought(turns, goals, lacking[place], values, *cells, alike)
-                for cell, now in zip(cells, _cells(shares, about, values, boxes, moved), strict=True):
-                    cell[moved] = now
+                cells = _cells(shares, about, values, boxes)
+                _brought(turns, goals, lacking[place], values, *cells, alike)
         if (_counts(shares, values) >= wanted).all():
             return values
     return None
@@ -112,29 +100,27 @@ def _goals(share: Share, values: Ints, boxes: tuple[Ints, Ints]) -> Ints:
 
 
 def _cells(
-    shares: Sequence[Share], about: NDArray[np.bool_], values: Ints, boxes: tuple[Ints, Ints],
-    some: Ints | slice = slice(None),
-) -> tuple[Ints, Ints]:  # fmt: skip
-    """Between which values some records are on the same side of every region that they count for."""
-    now, (least, most) = values[some], (each[some].copy() for each in boxes)
-    for mine, share in zip(about[:, some], shares, strict=True):
+    shares: Sequence[Share], about: NDArray[np.bool_], values: Ints, boxes: tuple[Ints, Ints]
+) -> tuple[Ints, Ints]:
+    """(n,) each: between which values records are on the same side of every region that they count for."""
+    least, most = boxes[0].copy(), boxes[1].copy()
+    for mine, share in zip(about, shares, strict=True):
         for low, high in share.region:
-            below, above = mine & (now < low), mine & (now > high)
+            below, above = mine & (values < low), mine & (values > high)
             inside = mine & ~below & ~above
-            least = np.where(
-                above, np.maximum(least, high + 1), np.where(inside, np.maximum(least, low), least)
-            )
-            most = np.where(below, np.minimum(most, low - 1), np.where(inside, np.minimum(most, high), most))
+            least[above] = np.maximum(least[above], high + 1)
+            least[inside] = np.maximum(least[inside], low)
+            most[below] = np.minimum(most[below], low - 1)
+            most[inside] = np.minimum(most[inside], high)
     return least, most
 
 
 @compiled()
 def _brought(
     turns: Ints, goals: Ints, wanted: int, values: Ints, least: Ints, most: Ints, alike: Alike
-) -> Ints:  # fmt: skip
+) -> None:  # fmt: skip
     """Give records their goals, so many of those whose fellows can make up for it inside of their cells."""
     np.random.seed(len(turns))
-    moved = np.zeros(len(turns), np.int64)
     count = 0
     for record in turns:
         if count >= wanted:
@@ -160,9 +146,7 @@ def _brought(
         if left == 0 or alike.free[of]:
             # others do not count on him from here on
             values[record] = least[record] = most[record] = goals[record]
-            moved[count] = record
             count += 1
-    return moved[:count]
 
 
 # --- weighted sums and spreads

@@ -1,36 +1,34 @@
-"""Ranges of statistics that hang on every member, kept by a margin: what moves change is counted.
+"""Ranges of weighted sums and of spreads, kept by a margin: how far moves may change a statistic is counted.
 
-A weighted sum or a spread (all deviations squared) of hundreds changes little with each move of a few units.
-So nobody need be held to keep its range. A table is looked at that lies inside, and whoever moves pays a
-*toll*: how far all that is done for a record, and for an insider, may take the statistic. Both together leave
-it inside, and so each table that is shown keeps the range.
+Whoever moves pays a *toll*, a bound of how far the statistic changes. All that is done for a record i and for
+an insider j together leaves it inside of its range, so each table that is shown keeps the range.
 
-Records of a part are spread over its total as evenly as whole numbers allow, but for those who are held at
-extremes, the record i that is looked at and the insider j. So a table is known up to rounding by the totals
-of its parts, and the statistic by the bounds here. Shapes: p' parts; all of a part are members, or none.
+Records of a part are spread over its total as evenly as whole numbers allow, but for those held at extremes,
+i and j. So totals of parts say what a table is up to rounding, and the bounds here what the statistic is.
+Shapes: p' parts; all of a part are members, or none.
 
-What is shown. Let x be the mean of a part's records in T, τ what its total gains, of which i and j, moved by
-d and e, gain so much themselves, and the others p between them, in s steps of p / s each.
+Proof. Let x be the mean of a part's records in T, τ what its total gains, of which i and j, moved by d and e,
+gain so much themselves, and the others p between them, in s steps of p / s each; y is how far a value may be
+from x inside of its box, so |p / s| <= y.
 
 * *Weighted sum*, w̄ a part's mean weight, weights in an interval of length r: it changes by Σ w̄ τ, and by at
   most r (|d| + |p / s|) for i's part and as much for j's: the others' weights have the mean w̄ but for i's
-  and j's. |p / s| is at most y, how far a value may be from x inside of its box. Rounding: which of a part's
-  records have one unit more is free. Among their sets of one size that follow each other by one exchange
-  the sums of w − w̄ go from at most 0 to at least 0 in steps of at most r, so one is in [0, r], and one in
-  [−r, 0]. Taken against the sign of what the parts before come to, all of them come to the greatest r at
-  most. For several weighted sums of the same people it is half of all |w − w̄|, and r for i and j, without
-  whom the others' mean is another. Somebody held at an extreme has a weight up to r from w̄, and is no farther
-  from the others than his box is wide.
-* *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s ≤ |p| y. Rounding
+  and j's. Rounding: which of a part's records have one unit more is free. Among their sets of one size that
+  follow each other by one exchange the sums of w − w̄ go from at most 0 to at least 0 in steps of at most r,
+  so one is in [0, r], and one in [−r, 0]. Taken against the sign of what the parts before come to, all come
+  to the greatest r at most. For several weighted sums of the same people it is half of all |w − w̄|, and r for
+  i and j, without whom the others' mean is another. Somebody held at an extreme has a weight up to r from w̄,
+  and is no farther from the others than his box is wide.
+* *Spread*, c any number: Σ (v − c)² gains Σ 2 (x − c) τ + d² + e² + Σ p² / s, and p² / s <= |p| y. Rounding
   adds at most a quarter for each record, and which of some tables T is changes 2 x by at most as much as they
   are apart. It bounds the spread from above; from below it is more by the square of Σ (v − c), divided by the
   number of members. That sum is what it is in T, and changes by at most |d| + |e| + Σ |p|, of which Σ |p| is
   kept small by a *least* cost for each unit.
 
-Σ 2 (x − c) τ and Σ w̄ τ are linear, so they are known of each move for each step; p is at most what i's moves
-ask plus what j's do. So the toll of a step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient`
-2 (x − c) or w̄ over all that move and `cost` y, or 0, over those who pay. Tolls of all moves of one record are
-added up by their absolute values, so it does not matter which of them are made and how far.
+Σ 2 (x − c) τ and Σ w̄ τ are linear, and p is at most what i's moves ask plus what j's do. So the toll of a
+step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient` 2 (x − c) or w̄ over all that move and
+`cost` y, or 0, over those who pay. Tolls of all moves of one record are added up by their absolute values, so
+it does not matter which of them are made and how far.
 
 Source: `mathematics.md`, 8 (soft constraints with a margin).
 """

@@ -1,9 +1,9 @@
 """Random moves of one world's records that keep every sum, and totals given to the records. Compiled.
 
-Two moves: two records of one atom exchange, and random records of some atoms go along a kernel vector of the
-sums. Each goes to a uniform place of the range that its records allow, or is accepted in the odds of a prior:
-proposals are symmetric, so the limit is the uniform distribution over worlds, or the prior's over them.
-`order` has the records sorted by atom, and atom a's are order[firsts[a]:firsts[a + 1]].
+Two records of one atom exchange, and random records of some atoms go along a kernel vector of the sums: to a
+uniform place of what their boxes allow, or accepted in the odds of a prior. Proposals are symmetric, so the
+limit is the uniform distribution over worlds, or the prior's over them. `order` has the records sorted by
+atom, and atom a's are order[firsts[a]:firsts[a + 1]].
 """
 
 from __future__ import annotations

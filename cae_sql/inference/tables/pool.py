@@ -26,22 +26,20 @@ from cae_sql.inference.tables.priors import Prior
 from cae_sql.inference.tables.programs import any_world
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
-from cae_sql.inference.tables.short_moves import Moves, both, of_columns, of_tableau, reduced_basis, sparse
+from cae_sql.inference.tables.short_moves import Moves, both, of_columns, of_tableau, short_moves
 from cae_sql.threads import in_two
 
 STEPS = 3_000
 """Moves of each world along the basis after an answer, and one for each record where they are fewer."""
-DEALT = 10_000
-"""Moves of four atoms of each world after an answer."""
-OFTEN = 3
-"""How often as many are made in a world that was put in the place of one that could not be moved."""
 FEWEST, MOST = 20_000, 4
 """Exchanges within atoms in each world after an answer: so many, and one for each unit that it moved; in
 whole passes over all records, one to so many."""
 TURNS = 24
 """How often, of few records, the ones that attain extremes are drawn anew while worlds are mixed."""
-ENOUGH = 16
-"""Moves along the basis for each of few records."""
+ENOUGH, MOST_STEPS = 400, 30_000
+"""Moves tried for each of few records, and of all together: of 0s and 1s under a dozen sums one in some
+thousands has room. After 13 sums over 73 people a mix changes 9 % of all values so, 7 % with a tenth as many,
+and 0.2 % with a tenth as many along the tableau alone."""
 NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
@@ -63,8 +61,6 @@ class Pool:
     unsettled: int = 0
     """How many units the last answer moved in each world: so many exchanges are owed."""
     mixed: bool = True
-    copied: Sequence[int] = ()
-    """Worlds that were as another is after the last answer."""
     knowledge: Knowledge | None = None
     """What the worlds agree with, as searches record by record need it; None of many records."""
 
@@ -115,14 +111,14 @@ class Pool:
     def widened(self, count: int) -> Pool:
         """With so many worlds, not mixed yet: those that are new are copies, to be led apart."""
         before, size = self.values.shape
-        values, copied = self.values[np.arange(count) % before], (*self.copied, *range(before, count))
-        return replace(self, values=values, unsettled=self.unsettled + size, mixed=False, copied=copied)
+        values = self.values[np.arange(count) % before]
+        return replace(self, values=values, unsettled=self.unsettled + size, mixed=False)
 
     def drawn_from(self, count: int, seed: int, roomy_table: RoomyTable) -> Pool:
         """So many worlds, each mixed from one of these until it is far from it."""
         before, size = self.values.shape
         twin = replace(self, values=self.values[np.arange(count) % before], seed=seed, moved=0)
-        twin.unsettled, twin.copied = MOST * size, range(count)
+        twin.unsettled = MOST * size
         twin.mix(roomy_table)
         return twin
 
@@ -197,7 +193,7 @@ class Pool:
         unsettled = self.unsettled + int(some.sum())
         return replace(
             self, values=values, moved=self.moved + 1, unsettled=unsettled, mixed=False,
-            copied=lost.tolist(), knowledge=None,
+            knowledge=None,
         )  # fmt: skip
 
     def mix(self, roomy_table: RoomyTable) -> None:
@@ -210,9 +206,8 @@ class Pool:
         passes = min(max((FEWEST + self.unsettled) // size, 1), MOST)
         self.unsettled = 0
         odds = UNIFORM if self.prior is None else self.prior.odds
-        copied, self.copied = self.copied, ()
         ground = np.column_stack([firsts[:-1], np.diff(firsts), boxes.low, boxes.high])
-        vectors = self._vectors(roomy_table, boxes, base)
+        moves, steps = self._moves(roomy_table, boxes, base)
         able = [np.flatnonzero(np.isin(boxes.atoms.labels, boxes.able(each))) for each in boxes.extremes]
         turns = TURNS if able and self.knowledge is not None else 1
 
@@ -223,9 +218,7 @@ class Pool:
                 before = values.copy() if turns > 1 else values
                 each = -(-passes // turns)
                 jostle(order, firsts, boxes.low, boxes.high, held, values, seed, each, odds)
-                for number, (moves, steps, many) in enumerate(vectors):
-                    often = 1 + (many if place in copied else steps) // turns
-                    along(*moves, ground, order, held, values, seed + 7919 * (1 + number), often, odds)
+                along(*moves, ground, order, held, values, seed + 7919, 1 + steps // turns, odds)
                 # who attains an extreme was drawn of all who do: the more there are, the likelier it stays
                 if turns > 1:
                     chance = np.random.default_rng([seed, 1])
@@ -234,30 +227,22 @@ class Pool:
 
         in_two(work, len(self.values), size)
 
-    def _vectors(self, roomy_table: RoomyTable, boxes: Knowledge, seed: int) -> list[tuple[Moves, int, int]]:
-        """Kernel vectors of the sums, how many are tried of each list, and how many in a copied world."""
+    def _moves(self, roomy_table: RoomyTable, boxes: Knowledge, seed: int) -> tuple[Moves, int]:
+        """Kernel moves, and how many of them are made in each world."""
+        size = len(boxes.atoms.labels)
         if self.knowledge is not None:
             tableau = self.knowledge.tableau
             # the tableau's own are long, and seldom fit into narrow boxes
-            moves = both(of_tableau(tableau), sparse(reduced_basis(tableau)))
-            steps = min(STEPS, ENOUGH * self.values.shape[1])
-            return [(moves, steps, OFTEN * steps)]
-        found = list[tuple[Moves, int, int]]()
-        fours = roomy_table.fours
-        if len(fours):
-            starts, signs = np.arange(0, 4 * len(fours) + 1, 4), np.tile([1, -1, 1, -1], len(fours))
-            found.append((Moves(starts, fours.ravel(), signs), min(DEALT, len(fours)), OFTEN * len(fours)))
+            moves = both(of_tableau(tableau), short_moves(tableau))
+            return moves, min(MOST_STEPS, ENOUGH * size)
         basis, rank = roomy_table.basis, roomy_table.rank
-        if rank:
-            size = len(boxes.atoms.labels)
-            drawn = np.random.default_rng(seed).integers(0, size, min(STEPS, size))
-            ends = boxes.atoms.labels[drawn]
-            ends = ends[~np.isin(ends, basis.basic)]
-            which, rows = np.nonzero(basis.columns[ends, :rank])
-            entries = basis.columns[ends[which], rows].astype(np.int64)
-            counts = np.bincount(which, minlength=len(ends))
-            found.append((of_columns(ends, counts, basis.basic[rows], entries), len(ends), len(ends)))
-        return found
+        drawn = np.random.default_rng(seed).integers(0, size, min(STEPS, size) if rank else 0)
+        ends = boxes.atoms.labels[drawn]
+        ends = ends[~np.isin(ends, basis.basic)]
+        which, rows = np.nonzero(basis.columns[ends, :rank])
+        entries = basis.columns[ends[which], rows].astype(np.int64)
+        counts = np.bincount(which, minlength=len(ends))
+        return of_columns(ends, counts, basis.basic[rows], entries), len(ends)
 
     def _held(
         self, values: NDArray[np.signedinteger], boxes: Knowledge, able: Sequence[Ints], seed: int

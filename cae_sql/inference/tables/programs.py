@@ -96,12 +96,7 @@ class ComponentProgram:
         return None
 
     def world_with(
-        self,
-        atom: int,
-        low: int,
-        high: int,
-        allowance: Allowance,
-        nodes: int = MOST_NODES,
+        self, atom: int, low: int, high: int, allowance: Allowance, nodes: int = MOST_NODES
     ) -> Ints | None:
         """A world (p,) in which the atom's total lies between two values, or None where there is none.
 

@@ -114,14 +114,9 @@ class QuestionTables:
     @cached_property
     def moves(self) -> Moves:
         """Those by which somebody was shown before, over the parts: each keeps all sums, past and new."""
-        past = self.roomy_table.moves
-        if not past.count or not self.roomy_table.ways.kept_moves:
-            return NO_MOVES  # pairs of many parts take their time
-        pairs = [self.exchange.pairs(number) for number in range(len(self._rows))]
-        found = past.over_parts(self.parents, self._room, self._rows, pairs)
+        past = self.roomy_table.moves if self.roomy_table.ways.kept_moves else NO_MOVES
         # past sums have the same coefficients in all parts of an atom: they were looked at before
-        well = found.kept_by(np.ascontiguousarray(self._rows.T.astype(np.int8)))
-        return found if well.all() else found.taken(np.flatnonzero(well))
+        return past.over_parts(self.parents, self._room, self._rows)
 
     def keep(self, found: Moves) -> None:
         """Keep moves for questions that follow if this one is answered: none that true answers led to."""

@@ -23,7 +23,6 @@ from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.columns import AT_ONCE, LARGEST_ENTRY, Columns, Pivoted, columns_of, multiplied
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves
-from cae_sql.inference.tables.swaps import fours, kept_by
 from cae_sql.inference.ways import ALL, Ways
 from cae_sql.threads import in_two
 
@@ -88,8 +87,6 @@ class RoomyTable:
     of all answers (`SystemState`)."""
     version: int = 0
     """Counts changes: what was worked out beside an earlier one is of no use any more."""
-    fours: Ints = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
-    """(q, 4) kernel moves of four atoms, for worlds; empty as long as nobody looked for them."""
     moves: Moves = NO_MOVES
     """Moves of single records that keep every sum, by which somebody was shown."""
     ways: Ways = ALL
@@ -122,11 +119,6 @@ class RoomyTable:
             basis=replace(self.basis),
             _unseen=np.append(self.unseen, True),
         )
-
-    def look_for_fours(self) -> None:
-        """Look for moves of four anew, where there are many atoms."""
-        if self.count >= sizes.SWAPPED:
-            self.fours = fours(self.marks[: self.count, : self.rank], self.boxes.low < self.boxes.high)
 
     def lose(self) -> None:
         """No table was found, or no pivot: nothing is shown until another one is made of all answers."""
@@ -170,7 +162,6 @@ class RoomyTable:
         rank, of_parts = width + len(values), parents[len(self.totals) :]
         self.marks = _cut(self.marks, of_parts, count, rank, width)
         self.marks[:count, width:rank] = rows.T
-        self.fours = self.fours[kept_by(self.fours, rows.T)]
         self.boxes, self.totals, self.moves = boxes, totals, moves
         self.sums += values
         if self._unseen is not None:

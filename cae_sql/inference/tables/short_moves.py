@@ -125,29 +125,19 @@ def of_columns(ends: Ints, counts: Ints, basic: Ints, entries: Ints) -> Moves:
 
 @compiled(exact=True)
 def reduce_lattice(vectors: NDArray[np.int64], delta: float) -> None:
-    """LLL reduction of independent integer vectors (rows), in place; the Gram matrix stays exact.
+    """LLL reduction of independent integer vectors (rows), in place.
 
-    Source: Nguyen & Stehlé, "Floating-point LLL revisited", 2005: exact Gram matrix, floating Cholesky.
-    Rounding can only cost shortness, never exactness: rows are changed by integer combinations alone.
+    Source: Nguyen & Stehlé, "Floating-point LLL revisited", 2005: exact products, floating Cholesky. Rounding
+    can only cost shortness, never exactness: rows are changed by integer combinations alone.
     """
-    count, width = vectors.shape
-    gram = np.zeros((count, count), np.int64)
-    for i in range(count):
-        for j in range(i + 1):
-            total = 0
-            for k in range(width):
-                total += vectors[i, k] * vectors[j, k]
-            gram[i, j] = total
-            gram[j, i] = total
+    count = len(vectors)
     r, mu = np.zeros((count, count)), np.zeros((count, count))
-    r[0, 0] = gram[0, 0]
-    multiples = np.zeros(count, np.int64)
-    row, work = 1, 0
+    row, work = 0, 0
     while row < count and work < 40 * count * count:
         for _ in range(30):
             work += 1
             for j in range(row + 1):
-                value = float(gram[row, j])
+                value = float((vectors[row] * vectors[j]).sum())
                 for k in range(j):
                     value -= mu[j, k] * r[row, k]
                 r[row, j] = value
@@ -156,33 +146,16 @@ def reduce_lattice(vectors: NDArray[np.int64], delta: float) -> None:
             changed = False
             for j in range(row - 1, -1, -1):
                 times = int(np.rint(mu[row, j])) if abs(mu[row, j]) > 0.501 else 0
-                multiples[j] = times
                 if times != 0:
                     changed = True
-                    for k in range(j):
-                        mu[row, k] -= times * mu[j, k]
+                    vectors[row] -= times * vectors[j]
+                    mu[row, :j] -= times * mu[j, :j]
             if not changed:
                 break
-            for j in range(row):
-                if multiples[j] != 0:
-                    for k in range(width):
-                        vectors[row, k] -= multiples[j] * vectors[j, k]
-            for j in range(count):
-                total = 0
-                for k in range(width):
-                    total += vectors[row, k] * vectors[j, k]
-                gram[row, j] = total
-                gram[j, row] = total
         above = row - 1
-        if delta * r[above, above] <= r[row, row] + mu[row, above] * mu[row, above] * r[above, above]:
+        if row == 0 or delta * r[above, above] <= r[row, row] + mu[row, above] ** 2 * r[above, above]:
             row += 1
             continue
-        for k in range(width):
+        for k in range(vectors.shape[1]):
             vectors[row, k], vectors[above, k] = vectors[above, k], vectors[row, k]
-        for k in range(count):
-            gram[row, k], gram[above, k] = gram[above, k], gram[row, k]
-        for k in range(count):
-            gram[k, row], gram[k, above] = gram[k, above], gram[k, row]
-        if above == 0:
-            r[0, 0] = gram[0, 0]
-        row = max(1, above)
+        row = above

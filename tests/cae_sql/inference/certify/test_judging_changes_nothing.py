@@ -75,7 +75,7 @@ def state(system: AnsweredSystem) -> str:
     """Everything that later verdicts hang on, as a hash."""
     table, pool = system.roomy_table, system.pool()
     count, rank = table.count, table.rank
-    arrays = [pool.values, table.totals, table.marks[:count, :rank], *table.moves, table.fours]
+    arrays = [pool.values, table.totals, table.marks[:count, :rank], *table.moves]
     arrays += [table.boxes.low, table.boxes.high, table.boxes.atoms.labels]
     arrays += [table.basis.basic, table.basis.columns[:count, :rank]]
     digest = blake2b(repr([table.sums, table.usable, table.version, pool.moved]).encode())

@@ -47,27 +47,16 @@ def cut(rng: np.random.Generator, atoms: int, parts: int) -> NDArray[np.int64]:
     return np.concatenate([np.arange(atoms), rng.integers(0, atoms, parts - atoms)])
 
 
-def twins(parents: NDArray[np.int64], row: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All pairs of parts of one atom of which one is in a sum."""
-    inside, outside = np.nonzero(
-        (parents[:, None] == parents[None, :]) & (row[:, None] != 0) & (row[None, :] == 0)
-    )
-    return inside, outside
-
-
 @pytest.mark.parametrize("news", [0, 1, 2])
 def test_over_parts_a_move_is_the_same_for_the_atoms_and_is_dropped_or_keeps_new_sums(news: int) -> None:
-    rng, well, made = np.random.default_rng(news), 0, 0
+    rng, made = np.random.default_rng(news), 0
     for _ in range(rounds(60)):
         atoms = int(rng.integers(3, 12))
         moves = moves_at_random(rng, atoms, int(rng.integers(1, 10)))
         parents = cut(rng, atoms, atoms + int(rng.integers(0, 10)))
         rows = rng.integers(-1, 2, (news, len(parents))).astype(np.int32)
         room = rng.integers(0, 9, len(parents))
-        pairs = (
-            [twins(parents, row) for row in rows] if news == 1 else [twins(parents, row * 0) for row in rows]
-        )
-        found = moves.over_parts(parents, room, rows, pairs)
+        found = moves.over_parts(parents, room, rows)
         assert (np.diff(found.gainers) >= 0).all()
         changes = vectors(found, len(parents))
         folded = np.zeros((found.count, atoms), dtype=np.int64)
@@ -75,11 +64,9 @@ def test_over_parts_a_move_is_the_same_for_the_atoms_and_is_dropped_or_keeps_new
             folded[:, atom] += changes[:, part]
         before = {tuple(each) for each in vectors(moves, atoms).tolist()}
         assert {tuple(each) for each in folded.tolist()} <= before
-        keeps = found.kept_by(np.ascontiguousarray(rows.T).astype(np.int8))
-        assert keeps.tolist() == (~(changes @ rows.T.astype(np.int64)).any(axis=1)).tolist()
-        made, well = made + found.count, well + int(keeps.sum())
-    assert well
-    assert well == made or news != 1
+        assert not (changes @ rows.T.astype(np.int64)).any()
+        made += found.count
+    assert made
 
 
 def test_over_atoms_a_move_gains_what_its_parts_did_and_never_asks_its_own_atom() -> None:
@@ -129,9 +116,8 @@ def test_moves_that_are_too_long_are_dropped() -> None:
     parts = np.arange(1, LONGEST + 2, dtype=np.int32)
     moves = Moves(np.zeros(1, np.int32), np.array([0, len(parts)]), parts, np.ones_like(parts))
     rows = np.zeros((1, len(parts) + 1), dtype=np.int32)
-    none = np.zeros(0, dtype=np.int64)
     everyone = np.arange(len(parts) + 1)
-    assert not moves.over_parts(everyone, everyone, rows, [(none, none)]).count
+    assert not moves.over_parts(everyone, everyone, rows).count
 
 
 def test_no_helper_is_taken_beyond_the_last_where_rounding_left_less_than_nothing_to_pay() -> None:

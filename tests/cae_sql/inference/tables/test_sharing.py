@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.tables.sharing import Sharing
-from tests.cae_sql.inference.tables.test_swaps import grid_at_random
-from tests.cae_sql.inference.told import told_at_random, values_at_random
+from tests.cae_sql.inference.told import Told, told_at_random, values_at_random
+
+
+def grid_at_random(rng: np.random.Generator, shape: tuple[int, ...] | None = None) -> Told:
+    """A record or two in most cells of a grid, and sums of all below each line: many equal differences."""
+    if shape is None:
+        axes = int(rng.integers(2, 5))
+        shape = tuple(rng.integers(2, {2: 8, 3: 5, 4: 4}[axes], axes).tolist())
+    cells: NDArray[np.int64] = np.array(np.unravel_index(np.arange(int(np.prod(shape))), shape))
+    times = rng.choice([0, 1, 1, 1, 1, 1, 2], cells.shape[1])
+    times[:4] = 1
+    cells = np.repeat(cells, times, axis=1)
+    size, top = cells.shape[1], int(rng.choice([2, 5, 12, 100]))
+    told = Told(rng.integers(1, top, size), top)
+    lines = [(axis, line) for axis in range(len(shape)) for line in range(1, shape[axis])]
+    for place in rng.permutation(len(lines)).tolist():
+        below = cells[lines[place][0]] < lines[place][1]
+        if below.sum() > 1 and not below.all():
+            if rng.random() < 0.3:
+                told.ask("sum", np.arange(size), np.where(below, 1, -1))
+            else:
+                told.ask("sum", np.flatnonzero(below))
+    return told
 
 
 @pytest.mark.parametrize("spared", [0.0, 0.01, 1.0])
