@@ -176,10 +176,6 @@ def found(draw: Generator) -> Call:
     return starts, rows, entries, draw.permutation(atoms), prime, np.eye(k, dtype=np.int64), np.full(k, atoms)
 
 
-def joined(draw: Generator) -> Call:
-    return np.minimum(np.arange(12), draw.integers(0, 12, 12)), np.sort(draw.choice(12, 4, replace=False))
-
-
 CASES: dict[Any, Callable[[Generator], Call]] = {
     basis.eliminate: eliminated,
     columns.columns_of: columns_of,
@@ -189,8 +185,6 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     interior.invert_factor: factored,
     interior.list_entries: entered,
     presolve.narrow: narrowed,
-    rank.join: joined,
-    rank.roots: lambda draw: joined(draw)[:1],
     rank._eliminate: found,
     kernel_moves.collected: collected,
     kernel_moves.mended: mended,

@@ -67,7 +67,7 @@ def reduced_basis(tableau: Tableau) -> NDArray[np.int64]:
 
 
 def find_moves(tableau: Tableau) -> Moves:
-    """The shortest ±1 combinations of the tableau's directions that lattice reduction finds.
+    """A reduced basis of the lattice, and the shortest sums and differences of two of its vectors.
 
     Empty for systems of more than `MOST_ATOMS` atoms.
     """
@@ -84,8 +84,7 @@ def find_moves(tableau: Tableau) -> Moves:
         one, two = np.nonzero(together <= longest)
         order = np.argsort(together[one, two], kind="stable")[: MOST_VECTORS // 2]
         found.append(vectors[one[order]] + sign * vectors[two[order]])
-    everything = np.vstack(found)
-    return sparse(everything[np.abs(everything).max(axis=1) == 1])
+    return sparse(np.vstack(found))
 
 
 def sparse(vectors: NDArray[np.int64]) -> Moves:

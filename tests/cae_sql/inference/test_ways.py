@@ -62,9 +62,9 @@ def test_a_way_that_is_none_is_an_error() -> None:
 def test_gates_are_switched_inside_of_a_block_alone(tmp_path: Path) -> None:
     path = tmp_path / "t.duckdb"
     with duckdb.connect(str(path)) as connection:
-        connection.execute("CREATE TABLE t AS SELECT 'a' AS part, 1 + i % 5 AS value FROM range(20) r(i)")
+        connection.execute("CREATE TABLE t AS SELECT i AS part, 1 + i % 5 AS value FROM range(60) r(i)")
     policy = Policy.parse(FIVE_POINT.policy("t", '["part"]'))
-    sql = "SELECT SUM(value) FROM t"
+    sql = "SELECT SUM(value) FILTER (part < 32), SUM(value) FILTER (part >= 30) FROM t"
     fewer = ALL.without("closed_form", "bases", "payments", "search")
     with switched(fewer), Gate.open(path, policy, tmp_path / "a") as gate:
         assert gate.check(sql).verdict == "refused"
