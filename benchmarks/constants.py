@@ -6,7 +6,8 @@ in a process of its own. Groups told exactly, all groups told, surprises and CPU
 
 Where nothing changes a constant bounds work, memory or rounding; of another one the table says what was tried
 beside it. Some cannot be changed so: kernels have theirs compiled in, and what is no number (a tuple, a code)
-has no half. `--file posterior` asks for some files, `--write` keeps the table in `benchmarks/constants.csv`.
+has no half. `--file posterior` asks for some files, `--write` puts what was measured into
+`benchmarks/constants.csv`, in the place of what stood there of the same constants.
 """
 
 from __future__ import annotations
@@ -152,6 +153,17 @@ def rows(only: Sequence[str], processes: int) -> Iterator[tuple[object, ...]]:
             yield each.file, each.name, each.value, value, one.exact, one.told, one.surprises, one.cpu
 
 
+def write(table: Path, measured: Sequence[tuple[object, ...]]) -> None:
+    """Rows, in the place of those of the same constants with the same changes; others stay as they are."""
+    known = dict[tuple[str, ...], tuple[object, ...]]()
+    if table.exists():
+        with table.open(encoding="utf-8", newline="") as stream:
+            known = {(row[0], row[1], row[3]): tuple(row) for row in list(csv.reader(stream))[1:]}
+    known |= {(str(row[0]), str(row[1]), str(row[3])): row for row in measured}
+    with table.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, lineterminator="\n").writerows([HEAD, *(known[key] for key in sorted(known))])
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = _results.options("constants", __doc__)
     parser.add_argument("--file", nargs="+", default=[], metavar="FILE", help="beginnings of names")
@@ -167,8 +179,7 @@ def main(arguments: list[str] | None = None) -> None:
         kept.append(row)
         print("  ".join(str(cell) for cell in row if cell != ""), flush=True)
         if given.write:
-            with TABLE.open("w", encoding="utf-8", newline="") as stream:
-                csv.writer(stream, lineterminator="\n").writerows([HEAD, *kept])
+            write(TABLE, kept)
     lines = [_results.Line(f"{row[0]}: {row[1]} {row[3]}", "all lines", "", int(str(row[4]))) for row in kept]
     _results.write(given.json, lines, [dict(zip(HEAD, row, strict=True)) for row in kept])
 

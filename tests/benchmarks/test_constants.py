@@ -1,0 +1,28 @@
+"""What was measured of a constant takes the place of what stood there, and of others all stays."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from benchmarks.constants import HEAD, constants, write
+
+
+def test_rows_of_the_same_constant_are_replaced_and_others_stay(tmp_path: Path) -> None:
+    table = tmp_path / "constants.csv"
+    write(table, [("a", "X", 4, 2, 7, 8, 0, 1.5), ("a", "X", 4, 8, 6, 8, 0, 1.5)])
+    write(table, [("a", "X", 4, 8, 9, 9, 0, 2.5), ("b", "Y", 1.0, 0.5, 3, 3, 0, 0.5)])
+    with table.open(encoding="utf-8", newline="") as stream:
+        head, *rows = csv.reader(stream)
+    assert tuple(head) == HEAD
+    assert [row[:5] for row in rows] == [
+        ["a", "X", "4", "2", "7"],
+        ["a", "X", "4", "8", "9"],
+        ["b", "Y", "1.0", "0.5", "3"],
+    ]
+
+
+def test_numbers_of_a_file_are_found_whichever_way_they_are_written() -> None:
+    found = {each.name: each.value for each in constants(["tables/pool"])}
+    assert {"FEWEST", "MOST", "TURNS"} <= set(found)
+    assert all(isinstance(value, int | float) for value in found.values())
