@@ -83,14 +83,20 @@ class SystemState:
         while self._learned < len(answers):
             self._take_in(answers[self._learned])
             self._learned += 1
-        if not self._roomy_table.usable and self._restored != len(answers):
-            self._restored = len(answers)
+        if self._is_to_be_restored():
             self._take_in_at_once()
         if self._searched and self._pool.knowledge is None:
             self._pool = self._knowing()
         if not self._pool.mixed and (self._roomy_table.usable or self._pool.knowledge is not None):
             self._pool.mix(self._roomy_table)
         return self._pool
+
+    def _is_to_be_restored(self) -> bool:
+        """Whether another roomy table is to be made of all answers: once for each number of them."""
+        if self._roomy_table.usable or self._restored == len(self._answers):
+            return False
+        self._restored = len(self._answers)
+        return True
 
     def searched(self) -> Pool:
         """As `pool`, with what searches record by record need to know, of however many records."""
