@@ -39,11 +39,6 @@ class Ways:
     counting_benchmark_only: bool = True  # small components are counted exactly
     skewness_benchmark_only: bool = True  # the formula counts skewness
 
-    @property
-    def keep_the_promise(self) -> bool:
-        """Whether what is answered is safe."""
-        return all(getattr(self, name) for name in names() if name.endswith(PROMISED))
-
     def without(self, *names: str) -> Ways:
         """All of these but some; a TypeError where there is no such way."""
         return replace(self, **dict.fromkeys(names, False))

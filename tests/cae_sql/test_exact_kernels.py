@@ -149,12 +149,6 @@ def squared(draw: Generator) -> Call:
     return starts, rows, entries, draw.normal(size=(5, 5)), draw.permutation(8)[:6], np.zeros(6)
 
 
-def entered(draw: Generator) -> Call:
-    dense = signs(draw, 2, 4, 9).astype(np.int8)
-    starts = np.cumsum(np.append(0, np.count_nonzero(dense, axis=0)))
-    return dense, 0, 9, starts, np.empty(starts[-1], np.int32), np.empty(starts[-1])
-
-
 def settled(draw: Generator) -> Call:
     rows, atoms = int(draw.integers(1, 4)), int(draw.integers(2, 7))
     ends = np.sort(draw.integers(0, atoms + 1, (rows, 2, 1)), axis=1)  # sums over ranges are unimodular
@@ -183,7 +177,6 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     interior.add_outer: outer,
     interior.add_squares: squared,
     interior.invert_factor: factored,
-    interior.list_entries: entered,
     presolve.narrow: narrowed,
     rank._eliminate: found,
     kernel_moves.collected: collected,

@@ -13,7 +13,7 @@ from auditor.parties.confidential import Confidential
 from benchmarks.usefulness.columns import FIVE_POINT
 from benchmarks.usefulness.switched import switched
 from cae_sql.inference.system import AnsweredSystem
-from cae_sql.inference.ways import ALL, PROMISED, Ways, names
+from cae_sql.inference.ways import ALL, Ways, names
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = {
@@ -47,11 +47,6 @@ def test_no_policy_can_name_one(lines: str) -> None:
     text = FIVE_POINT.policy("t", '["part"]').removesuffix("[decision]\n")
     with pytest.raises(PolicyError, match="ways"):
         Policy.parse(text + lines)
-
-
-def test_without_a_part_of_the_promise_it_is_not_kept() -> None:
-    for name in names():
-        assert ALL.without(name).keep_the_promise != name.endswith(PROMISED)
 
 
 def test_a_way_that_is_none_is_an_error() -> None:
