@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import isqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
@@ -33,6 +34,9 @@ RELAX_STEPS = 6_000
 """Random steps that a table is made roomier by; of few parts it is 200 for each, at most."""
 RELAX_ROUNDS = 60
 """So many times as many steps before a table counts as not found."""
+
+REPAIRS = 4
+"""Random walks that shall repair a table, at most: a part or two may be left outside of their boxes by one."""
 
 
 class QuestionTables:
@@ -270,6 +274,28 @@ class QuestionTables:
             if found is not None and self.holds(found, totals, bounds, answers):
                 return found
         return self._by_steps(bounds, answers, seed, start)
+
+    def repaired(self, near: Ints, bounds: Bounds, answers: Sequence[int], seed: int = 0) -> Ints | None:
+        """Totals that give answers to the fresh sums, near some (p',) that disagree; None if not found.
+
+        The basic parts make all sums right, then it is as `table`.
+        """
+        sums = np.array([*self.roomy_table.sums, *answers], dtype=np.int64)
+        found = np.clip(near, bounds.least, bounds.most)
+        change = np.rint(self._inverse @ (sums - self.matrix @ found))
+        if np.abs(change).max(initial=0) > 2**53:
+            return None
+        found[self.pending.basic] += change.astype(np.int64)
+        if (self.matrix @ found != sums).any():
+            return None
+        tables = (self.table(bounds, answers, seed + turn, found) for turn in range(REPAIRS))
+        return next((each for each in tables if each is not None), None)
+
+    @cached_property
+    def matrix(self) -> scipy.sparse.csc_array:
+        """(k + g, p') coefficients of all independent sums, as whole numbers."""
+        marks = self.marks_of(np.arange(self.boxes.count))
+        return scipy.sparse.csc_array(marks.T, dtype=np.int64)
 
     def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
         """As `table`, by steps along the basis: its parts make all sums right, and random steps of the others
