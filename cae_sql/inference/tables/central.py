@@ -18,7 +18,7 @@ from cae_sql.cached import cached_property
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.intervals.interior import analytic_center, sparse_columns
+from cae_sql.inference.intervals.interior import analytic_center
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.kernel_moves import collected, spread_out
@@ -49,15 +49,13 @@ class Central:
         span = bounds.most - bounds.least
         if len(span) > sizes.MOST_CENTRED or (span < 0).any() or not question_tables.roomy_table.ways.central:
             return None
-        entries = int(np.count_nonzero(self.marks)) * self.marks.shape[1]
-        if not self.allowance.spend(NEWTON_STEPS * entries / LANES):
+        matrix = question_tables.matrix
+        if not self.allowance.spend(NEWTON_STEPS * matrix.nnz * matrix.shape[0] / LANES):
             return None
         sums = np.append(np.array(question_tables.roomy_table.sums, dtype=np.int64), answers)
         each = question_tables.boxes.sizes.astype(np.float64)
-        # by rows: for another order its kernels would be compiled a second time
-        rows = sparse_columns(np.ascontiguousarray(self.marks.T))
         ends = bounds.least / each, bounds.most / each
-        center = analytic_center(rows, sums.astype(np.float64), *ends, each)
+        center = analytic_center(matrix.astype(np.float64), sums.astype(np.float64), *ends, each)
         if center is None:
             return None
         inside = np.clip(center.values * each - bounds.least, 0, span)

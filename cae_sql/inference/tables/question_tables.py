@@ -19,6 +19,7 @@ from cae_sql.cached import cached_property
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
+from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.tables.columns import Pivoted, columns_of, multiplied, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
@@ -36,7 +37,7 @@ RELAX_ROUNDS = 60
 """So many times as many steps before a table counts as not found."""
 
 REPAIRS = 4
-"""Random walks that shall repair a table, at most: a part or two may be left outside of their boxes by one."""
+"""Walks that shall repair a table, at most: one may leave a part or two outside of their boxes."""
 
 
 class QuestionTables:
@@ -295,7 +296,8 @@ class QuestionTables:
     def matrix(self) -> scipy.sparse.csc_array:
         """(k + g, p') coefficients of all independent sums, as whole numbers."""
         marks = self.marks_of(np.arange(self.boxes.count))
-        return scipy.sparse.csc_array(marks.T, dtype=np.int64)
+        # by rows: for another order its kernel would be compiled a second time
+        return sparse_columns(np.ascontiguousarray(marks.T)).astype(np.int64)
 
     def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
         """As `table`, by steps along the basis: its parts make all sums right, and random steps of the others
