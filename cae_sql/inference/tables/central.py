@@ -22,7 +22,7 @@ from cae_sql.inference.intervals.interior import analytic_center
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.exchange import Bounds, Tables
 from cae_sql.inference.tables.kernel_moves import collected, spread_out
-from cae_sql.inference.tables.payers import Payers, payers
+from cae_sql.inference.tables.payers import payers
 from cae_sql.inference.tables.question_tables import QuestionTables
 
 MOVES = 400
@@ -65,11 +65,14 @@ class Central:
 
     def between(self, start: Ints, answers: Sequence[tuple[int, int]]) -> Tables | None:
         """Tables around one (p',) that give each fresh sum all answers between two; None without room."""
-        paying = self._payers(start)
+        question_tables, able = self.question_tables, self.bounds.most > self.bounds.least
+        down, up = start - self.bounds.least, self.bounds.most - start
+        if not self.allowance.spend(self.marks.shape[1] * self.marks.size / LANES):
+            return None
+        paying = payers(self.marks, able, ~able, np.minimum(down, up), question_tables.boxes.widest)
         if paying is None:
             return None
-        rank, exchange = self.question_tables.roomy_table.rank, self.question_tables.exchange
-        down, up = start - self.bounds.least, self.bounds.most - start
+        rank, exchange = question_tables.roomy_table.rank, question_tables.exchange
         least, most = start.copy(), start.copy()
         for number, (low, high) in enumerate(answers):
             now, column = exchange.value(number, start), paying.inverse[:, rank + number]
@@ -91,11 +94,3 @@ class Central:
             least[paying.parts] -= loads[:, 0].max(axis=0)
             most[paying.parts] += loads[:, 1].max(axis=0)
         return Tables(least, most)
-
-    def _payers(self, totals: Ints) -> Payers | None:
-        """Around a table."""
-        room = np.minimum(totals - self.bounds.least, self.bounds.most - totals)
-        able, rank = self.bounds.most > self.bounds.least, self.marks.shape[1]
-        if not self.allowance.spend(rank * rank * len(room) / LANES):
-            return None
-        return payers(self.marks, able, ~able, room, self.question_tables.boxes.widest)
