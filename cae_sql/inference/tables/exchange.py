@@ -1,7 +1,8 @@
 """Exchange between two parts of one atom: it changes new sums and nothing that was answered before.
 
 Past answers do not tell the records of an atom apart. Where new sums do, what one part gains another can
-give, and what stands in no sum at all is free. So a table has others around it for all answers between two.
+give, and what stands in no sum at all is free. Most of what new answers ask of a table is done so, without
+a basis.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ class Exchange:
         return self._pairs[number]
 
     def changes(
-        self, number: int, goal: int, tables: Tables, bounds: Bounds
+        self, number: int, goal: int, tables: Tables, bounds: Bounds, spare: int = SPARE
     ) -> list[tuple[Ints, Ints]] | None:
         """Parts and changes of their totals that add `goal` to a sum and nothing to any other.
 
-        They take 1 / 2**SPARE of what tables leave inside of bounds; None where that is too little. Any
+        They take 1 / 2**spare of what tables leave inside of bounds; None where that is too little. Any
         smaller change of the sum has smaller changes of the same sign.
         """
         if goal == 0:
@@ -75,7 +76,7 @@ class Exchange:
 
         def room(parts: Ints, ways: NDArray[np.integer]) -> Ints:
             up, down = bounds.most[parts] - tables.most[parts], tables.least[parts] - bounds.least[parts]
-            found: Ints = np.where(ways > 0, up, down) >> SPARE
+            found: Ints = np.where(ways > 0, up, down) >> spare
             return found
 
         free = self._free[number]

@@ -1,9 +1,10 @@
 """The pool: some tens of tables that agree with every answer, kept from answer to answer.
 
 Worlds come from the domain, or from a public prior, a fixed seed and past answers, never from the true table;
-they give hypothetical answers. A new answer moves each of them along the roomy table's basis. Random moves in
-between lead to the uniform distribution over worlds, or the prior's. Memory is worlds × records, a byte each
-where the domain has up to 128 values.
+they give hypothetical answers. A new answer moves each of them: by exchange between records that no earlier
+answer tells apart, else along the roomy table's first basis. Random moves in between lead to the uniform
+distribution over worlds, or the prior's. Memory is worlds × records, a byte each where the domain has up to
+128 values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What queries would do to a roomy table, worked out beside it and without copying anything of its size.
 
 A question cuts the atoms into *parts* by the queries' sets, extends the basis by a pivot for every new sum,
-and moves the roomy table to hypothetical answers by steps that the basis keeps in balance. Around one table
-there are others for all answers between two, by exchange between two parts of one atom.
+and moves the roomy table to hypothetical answers. Most of that is exchange between two parts of one atom,
+which no earlier answer sees; what it does not suffice for is done by steps that the basis keeps in balance.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.tables.columns import Pivoted, columns_of, multiplied, relax
-from cae_sql.inference.tables.exchange import Bounds, Exchange, Tables
+from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.lead import Alike, led
 from cae_sql.inference.tables.margins import Soft, alike_in
@@ -261,32 +261,16 @@ class QuestionTables:
     def table(
         self, bounds: Bounds, answers: Sequence[int], seed: int = 0, start: Ints | None = None
     ) -> Ints | None:
-        """Totals that give answers to the fresh sums, by steps along the basis; None if not found.
+        """Totals that give answers to the fresh sums: by exchange, else by balanced steps; None if not found.
 
         They start from the roomy table's, and become roomy, or near to those of another table, `start` (p',).
-        The basis' parts make all sums right, and random steps of the others bring them back to where they may
-        be.
         """
-        pending, totals = self.pending, self.totals if start is None else start
-        found, basic = np.clip(totals, bounds.least, bounds.most), pending.basic
-        values = [self.exchange.value(number, found) for number in range(len(self._rows))]
-        missing = np.append(self._wrong(found, totals), np.array(answers, dtype=np.int64) - values)
-        change = np.rint(self._inverse @ missing.astype(np.float64))
-        if np.abs(change).max(initial=0) > 2**53:
-            return None
-        found[basic] += change.astype(np.int64)
-        rooms = np.array([found - bounds.least, bounds.most - found])
-        rooms[:, basic] = 0
-        within = np.array([bounds.least[basic], bounds.most[basic]])
-        # an atom of many records is roomy long before it is half full
-        near = np.minimum(within[1] - within[0], 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
-        now, moved = found[basic], np.zeros_like(found)
-        steps, enough = min(RELAX_STEPS, 200 * len(found)), RELAX_STEPS if start is None else 0
-        farthest = max(1, int((self.boxes.high - self.boxes.low).max()) // 8)
-        relax(pending.form, rooms, now, within, near, moved, RELAX_ROUNDS * steps, enough, farthest, seed)
-        found += moved
-        found[basic] = now
-        return found if self.holds(found, totals, bounds, answers) else None
+        totals = self.totals if start is None else start
+        for spare in (SPARE, 0) if start is None else (0,):
+            found = self._exchanged(totals, bounds, answers, spare)
+            if found is not None and self.holds(found, totals, bounds, answers):
+                return found
+        return self._by_steps(bounds, answers, seed, start)
 
     def repaired(self, near: Ints, bounds: Bounds, answers: Sequence[int], seed: int = 0) -> Ints | None:
         """Totals that give answers to the fresh sums, near some (p',) that disagree; None if not found.
@@ -311,6 +295,31 @@ class QuestionTables:
         # by rows: for another order its kernel would be compiled a second time
         return sparse_columns(np.ascontiguousarray(marks.T)).astype(np.int64)
 
+    def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
+        """As `table`, by steps along the basis: its parts make all sums right, and random steps of the others
+        bring them back to where they may be.
+        """
+        pending, totals = self.pending, self.totals if start is None else start
+        found, basic = np.clip(totals, bounds.least, bounds.most), pending.basic
+        values = [self.exchange.value(number, found) for number in range(len(self._rows))]
+        missing = np.append(self._wrong(found, totals), np.array(answers, dtype=np.int64) - values)
+        change = np.rint(self._inverse @ missing.astype(np.float64))
+        if np.abs(change).max(initial=0) > 2**53:
+            return None
+        found[basic] += change.astype(np.int64)
+        rooms = np.array([found - bounds.least, bounds.most - found])
+        rooms[:, basic] = 0
+        within = np.array([bounds.least[basic], bounds.most[basic]])
+        # an atom of many records is roomy long before it is half full
+        near = np.minimum(within[1] - within[0], 4 * (self.boxes.high - self.boxes.low)[basic] + 8) // 2
+        now, moved = found[basic], np.zeros_like(found)
+        steps, enough = min(RELAX_STEPS, 200 * len(found)), RELAX_STEPS if start is None else 0
+        farthest = max(1, int((self.boxes.high - self.boxes.low).max()) // 8)
+        relax(pending.form, rooms, now, within, near, moved, RELAX_ROUNDS * steps, enough, farthest, seed)
+        found += moved
+        found[basic] = now
+        return found if self.holds(found, totals, bounds, answers) else None
+
     def holds(self, totals: Ints, start: Ints, bounds: Bounds, answers: Sequence[int]) -> bool:
         """Whether totals are inside their bounds and agree with all answers, past and new: looked at anew."""
         if (totals < bounds.least).any() or (totals > bounds.most).any():
@@ -330,6 +339,19 @@ class QuestionTables:
             some = slice(first, first + 20_000)
             wrong += (marks[parents[touched[some]]].astype(kind).T @ by[some].astype(kind)).astype(np.int64)
         return wrong
+
+    def _exchanged(self, totals: Ints, bounds: Bounds, answers: Sequence[int], spare: int) -> Ints | None:
+        if (totals < bounds.least).any() or (totals > bounds.most).any():
+            return None
+        totals = totals.copy()
+        for number, answer in enumerate(answers):
+            now = self.exchange.value(number, totals)
+            changes = self.exchange.changes(number, answer - now, Tables(totals, totals), bounds, spare)
+            if changes is None:
+                return None
+            for parts, by in changes:
+                totals[parts] += by
+        return totals
 
     @cached_property
     def _inverse(self) -> NDArray[np.float64]:
