@@ -92,6 +92,23 @@ def columns_of(form: Pivoted, parts: Ints) -> NDArray[np.int32]:
     return found
 
 
+def strains(
+    pivots: NDArray[np.int32], signs: Ints, spaces: Ints, shown: NDArray[np.int32], ys: NDArray[np.int32],
+    allowed: Ints,
+) -> NDArray[np.float64]:  # fmt: skip
+    """(c,) what some columns (a, k) would ask of the basic parts after each pivot: the mean of the worst.
+
+    A pivot has a column (c, k), a sign (c,), its entry in the new row, and a room (c,). `ys` (a,) are the
+    columns' entries in that row, `allowed` (k,) how far the basic parts can move.
+    """
+    found = np.zeros(len(pivots))
+    for c, pivot in enumerate(pivots):
+        y = ys * signs[c]
+        worst = (np.abs(shown - y[:, None] * pivot) / allowed).max(axis=1, initial=0)
+        found[c] = np.maximum(np.abs(y) / max(spaces[c], 1), worst).sum()
+    return found / max(len(shown), 1)
+
+
 @compiled(exact=True, fastmath={"nnan", "ninf", "nsz"})
 def loads(
     form: Pivoted, scarce: NDArray[np.floating], parts: Ints, basic: Ints, toll: Toll, safety: float,

@@ -20,7 +20,7 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.intervals.interior import sparse_columns
-from cae_sql.inference.tables.columns import Pivoted, columns_of, multiplied, relax
+from cae_sql.inference.tables.columns import Pivoted, columns_of, multiplied, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
 from cae_sql.inference.tables.lead import Alike, led
@@ -29,6 +29,8 @@ from cae_sql.inference.tables.roomy_table import Pending, RoomyTable
 
 LOOKED_AT = 16
 """Roomiest parts that are compared as pivots."""
+SAMPLED = 400
+"""Columns on which they are compared."""
 RELAX_STEPS = 6_000
 """Random steps that a table is made roomier by; of few parts it is 200 for each, at most."""
 RELAX_ROUNDS = 60
@@ -228,9 +230,11 @@ class QuestionTables:
         if len(places) > LOOKED_AT:
             best = np.argpartition(-room, LOOKED_AT - 1)[:LOOKED_AT]
             places, room = places[best], room[best]
-        columns, allowed = columns_of(form, places), np.maximum(self._room[basic], 1)
-        loads = (np.abs(columns) / allowed).max(axis=1, initial=0)
-        chosen = int(np.argmin(np.maximum(loads, 1 / np.maximum(room, 1))))
+        columns, chance = columns_of(form, places), np.random.default_rng(len(basic))
+        sample = chance.integers(0, self.boxes.count, min(SAMPLED, self.boxes.count))
+        shown, allowed = columns_of(form, sample), np.maximum(self._room[basic], 1)
+        entries = row[sample].astype(np.int32)
+        chosen = int(np.argmin(strains(columns, row[places], room, shown, entries, allowed)))
         return int(places[chosen]), columns[chosen]
 
     # --- tables
