@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--write", action="store_true", help=f"keep what was measured in {TABLE.name}")
     given = parser.parse_args(arguments)
     if given.quick:
-        given.file = ["tables/sharing"]
+        given.file = ["tables/start"]
     kept = list[tuple[object, ...]]()
     for row in rows(given.file, given.processes):
         kept.append(row)

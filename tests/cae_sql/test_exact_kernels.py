@@ -79,11 +79,6 @@ def collected(draw: Generator) -> Call:
     return signs(draw, 3, size), theirs, free, int(draw.integers(1, 30)), 40, load, looked
 
 
-def mended(draw: Generator) -> Call:
-    size, many, theirs, free = helped(draw)
-    return signs(draw, 9, size), theirs, free, np.zeros(many, np.int64), 20, np.zeros(1, np.int64)
-
-
 def paid(draw: Generator) -> Call:
     size, many, theirs, _ = helped(draw)
     whom, ranges = 4, int(draw.integers(0, 3))
@@ -180,7 +175,6 @@ CASES: dict[Any, Callable[[Generator], Call]] = {
     presolve.narrow: narrowed,
     rank._eliminate: found,
     kernel_moves.collected: collected,
-    kernel_moves.mended: mended,
     kernel_moves.pay: paid,
     short_moves.reduce_lattice: lambda draw: (signs(draw, 4, 5, 8), 0.99),
     unimodular._settle: settled,

@@ -198,7 +198,7 @@ def _settle(
         bottom[name], top[name] = min(values[name], bottom[name]), max(values[name], top[name])
     for name in range(atoms, atoms + rows):
         end = rest[name - atoms]
-        way = 1 if end > values[name] else -1
+        way = 1 if end == top[name] else -1  # others' turns may have led it there already
         if not _push(entries, basic, free, values, bottom, top, name, way, pivots):
             return UNKNOWN
         if values[name] != end:

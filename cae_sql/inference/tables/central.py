@@ -1,8 +1,8 @@
 """Tables in the middle of what answers leave, and tables between them and others: where exchange has no room.
 
 A table for new answers is looked for at the analytic centre of all sums, where everybody has room in
-proportion to what there is, rounded so that the tightest sums hold, and mended by a basis and helpers. From
-there on sums go from answer to answer by moves out of shared rooms: for every answer on the way there is a
+proportion to what there is, rounded so that the tightest sums hold, and repaired along the basis. From there
+on sums go from answer to answer by moves out of shared rooms: for every answer on the way there is a
 table between the least and the greatest total that its parts come to.
 
 Floats only say where to look: what is found is added up again in whole numbers.
@@ -18,15 +18,13 @@ from cae_sql.cached import cached_property
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.facts.query import Ints
-from cae_sql.inference.intervals.interior import analytic_center, sparse_columns
+from cae_sql.inference.intervals.interior import analytic_center
 from cae_sql.inference.tables.columns import Columns
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.kernel_moves import collected, mended, spread_out
-from cae_sql.inference.tables.payers import Payers, payers
+from cae_sql.inference.tables.kernel_moves import collected, spread_out
+from cae_sql.inference.tables.payers import payers
 from cae_sql.inference.tables.question_tables import QuestionTables
 
-ROUNDS = 60
-"""How often a table is mended."""
 MOVES = 400
 """From one answer to another, at most."""
 NEWTON_STEPS = 20
@@ -51,32 +49,30 @@ class Central:
         span = bounds.most - bounds.least
         if len(span) > sizes.MOST_CENTRED or (span < 0).any() or not question_tables.roomy_table.ways.central:
             return None
-        entries = int(np.count_nonzero(self.marks)) * self.marks.shape[1]
-        if not self.allowance.spend(NEWTON_STEPS * entries / LANES):
+        matrix = question_tables.matrix
+        if not self.allowance.spend(NEWTON_STEPS * matrix.nnz * matrix.shape[0] / LANES):
             return None
         sums = np.append(np.array(question_tables.roomy_table.sums, dtype=np.int64), answers)
         each = question_tables.boxes.sizes.astype(np.float64)
-        # by rows: for another order its kernels would be compiled a second time
-        rows = sparse_columns(np.ascontiguousarray(self.marks.T))
         ends = bounds.least / each, bounds.most / each
-        center = analytic_center(rows, sums.astype(np.float64), *ends, each)
+        center = analytic_center(matrix.astype(np.float64), sums.astype(np.float64), *ends, each)
         if center is None:
             return None
         inside = np.clip(center.values * each - bounds.least, 0, span)
         room = np.minimum(inside, span - inside)
         totals = bounds.least + np.clip(spread_out(inside, self.marks, room), 0, span)
-        found = self._mended(totals, sums)
-        if found is None or not question_tables.holds(found, question_tables.totals, bounds, answers):
-            return None
-        return found
+        return question_tables.repaired(totals, bounds, answers)
 
     def between(self, start: Ints, answers: Sequence[tuple[int, int]]) -> Tables | None:
         """Tables around one (p',) that give each fresh sum all answers between two; None without room."""
-        paying = self._payers(start)
+        question_tables, able = self.question_tables, self.bounds.most > self.bounds.least
+        down, up = start - self.bounds.least, self.bounds.most - start
+        if not self.allowance.spend(self.marks.shape[1] * self.marks.size / LANES):
+            return None
+        paying = payers(self.marks, able, ~able, np.minimum(down, up), question_tables.boxes.widest)
         if paying is None:
             return None
-        rank, exchange = self.question_tables.roomy_table.rank, self.question_tables.exchange
-        down, up = start - self.bounds.least, self.bounds.most - start
+        rank, exchange = question_tables.roomy_table.rank, question_tables.exchange
         least, most = start.copy(), start.copy()
         for number, (low, high) in enumerate(answers):
             now, column = exchange.value(number, start), paying.inverse[:, rank + number]
@@ -98,28 +94,3 @@ class Central:
             least[paying.parts] -= loads[:, 0].max(axis=0)
             most[paying.parts] += loads[:, 1].max(axis=0)
         return Tables(least, most)
-
-    def _payers(self, totals: Ints) -> Payers | None:
-        """Around a table."""
-        room = np.minimum(totals - self.bounds.least, self.bounds.most - totals)
-        able, rank = self.bounds.most > self.bounds.least, self.marks.shape[1]
-        if not self.allowance.spend(rank * rank * len(room) / LANES):
-            return None
-        return payers(self.marks, able, ~able, room, self.question_tables.boxes.widest)
-
-    def _mended(self, totals: Ints, sums: Ints) -> Ints | None:
-        """The same but for some parts that make every sum right; None where they find no room."""
-        paying = self._payers(totals)
-        if paying is None:
-            return None
-        wrong = sums - self.marks.T.astype(np.int64) @ totals
-        rank, parts = len(sums), paying.parts
-        change = -np.rint(paying.inverse.astype(np.float64) @ wrong).astype(np.int64)
-        free = np.array([(totals - self.bounds.least)[parts], (self.bounds.most - totals)[parts]])
-        by, looked = np.zeros(len(parts) - rank, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        well = mended(change, paying.columns, free, by, ROUNDS, looked)
-        self.allowance.spend(int(looked[0]) * paying.columns.shape[1] / ENTRIES)
-        found = totals.copy()
-        found[parts[:rank]] -= change
-        found[parts[rank:]] += by
-        return found if well else None

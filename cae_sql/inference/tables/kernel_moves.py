@@ -6,7 +6,7 @@ that lowers Σ (change of a basic part / its slack)² most is taken, again and a
 of all moves, as in size reduction. Slack is what earlier moves have left. Moves hold in whole numbers,
 whatever the floats by which they were chosen.
 
-`pay` moves single records (`cae_sql.inference.certify.payments` has the proof); `collected` and `mended` move
+`pay` moves single records (`cae_sql.inference.certify.payments` has the proof), `collected` moves
 tables. `Moves` are kept by atoms. Where a question cuts atoms, a move goes to those of their parts with which
 it keeps the new sums: that is added up anew for each question. Verdicts may hang on kept moves, so they come
 from past answers and questions alone, never from true answers.
@@ -295,43 +295,6 @@ def collected(
     load += d.load
     looked += d.looked
     return int(total)
-
-
-@compiled(exact=True)
-def mended(change: Ints, columns: Columns, free: Ints, by: Ints, most: int, looked: Ints) -> bool:
-    """Whether basic parts find room for a change (k,) that they must make, by helpers.
-
-    It is how much they must fall, and is changed to how much they do. `free` (2, k + h) is changed; `by` (h,)
-    becomes how much each helper gains. Helpers are looked for so often at most.
-    """
-    size, blocked = len(change), 0
-    d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy())
-    _weigh_all(d)
-    d.left[:] = change
-    for _ in range(most):
-        blocked = 0
-        for i in range(size):
-            blocked += abs(d.left[i]) > free[0 if d.left[i] > 0 else 1, i]
-        if not blocked:
-            break
-        count = shorten(d)
-        for n in range(count):
-            j = d.used[n]
-            side = 0 if d.signs[j] < 0 else 1
-            free[side, size + j] -= 1
-            free[1 - side, size + j] += 1
-            by[j] += d.signs[j]
-            d.signs[j] = 0
-            _weigh_again(d, size + j)
-        if count == 0:
-            # whoever is in the way weighs more
-            for i in range(size):
-                if abs(d.left[i]) > free[0 if d.left[i] > 0 else 1, i]:
-                    _weigh(d, i, d.weights[i] * np.float32(3))
-                    d.looked[0] += 1
-    change[:] = d.left
-    looked += d.looked
-    return blocked == 0
 
 
 @compiled()

@@ -12,12 +12,14 @@ from dataclasses import replace
 from math import isqrt
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from cae_sql.cached import cached_property
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
+from cae_sql.inference.intervals.interior import sparse_columns
 from cae_sql.inference.tables.columns import Pivoted, columns_of, multiplied, relax, strains
 from cae_sql.inference.tables.exchange import SPARE, Bounds, Exchange, Tables
 from cae_sql.inference.tables.kernel_moves import NO_MOVES, Moves, joined
@@ -33,6 +35,9 @@ RELAX_STEPS = 6_000
 """Random steps that a table is made roomier by; of few parts it is 200 for each, at most."""
 RELAX_ROUNDS = 60
 """So many times as many steps before a table counts as not found."""
+
+REPAIRS = 4
+"""Walks that shall repair a table, at most: one may leave a part or two outside of their boxes."""
 
 
 class QuestionTables:
@@ -270,6 +275,29 @@ class QuestionTables:
             if found is not None and self.holds(found, totals, bounds, answers):
                 return found
         return self._by_steps(bounds, answers, seed, start)
+
+    def repaired(self, near: Ints, bounds: Bounds, answers: Sequence[int], seed: int = 0) -> Ints | None:
+        """Totals that give answers to the fresh sums, near some (p',) that disagree; None if not found.
+
+        The basic parts make all sums right, then it is as `table`.
+        """
+        sums = np.array([*self.roomy_table.sums, *answers], dtype=np.int64)
+        found = np.clip(near, bounds.least, bounds.most)
+        change = np.rint(self._inverse @ (sums - self.matrix @ found))
+        if np.abs(change).max(initial=0) > 2**53:
+            return None
+        found[self.pending.basic] += change.astype(np.int64)
+        if (self.matrix @ found != sums).any():
+            return None
+        tables = (self.table(bounds, answers, seed + turn, found) for turn in range(REPAIRS))
+        return next((each for each in tables if each is not None), None)
+
+    @cached_property
+    def matrix(self) -> scipy.sparse.csc_array:
+        """(k + g, p') coefficients of all independent sums, as whole numbers."""
+        marks = self.marks_of(np.arange(self.boxes.count))
+        # by rows: for another order its kernel would be compiled a second time
+        return sparse_columns(np.ascontiguousarray(marks.T)).astype(np.int64)
 
     def _by_steps(self, bounds: Bounds, answers: Sequence[int], seed: int, start: Ints | None) -> Ints | None:
         """As `table`, by steps along the basis: its parts make all sums right, and random steps of the others

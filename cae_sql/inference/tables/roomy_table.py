@@ -91,7 +91,6 @@ class RoomyTable:
     """Moves of single records that keep every sum, by which somebody was shown."""
     ways: Ways = ALL
     """Which ways of showing somebody are used."""
-    _unseen: NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @classmethod
     def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS, ways: Ways = ALL) -> RoomyTable:
@@ -117,7 +116,6 @@ class RoomyTable:
             totals=np.append(self.totals, spares * top // 2),
             sums=list(self.sums),
             basis=replace(self.basis),
-            _unseen=np.append(self.unseen, True),
         )
 
     def lose(self) -> None:
@@ -128,9 +126,7 @@ class RoomyTable:
     @property
     def unseen(self) -> NDArray[np.bool_]:
         """(p,) atoms in no sum."""
-        if self._unseen is None:
-            self._unseen = np.logical_not(np.any(self.marks[: self.count, : self.rank] != 0, axis=1))
-        return self._unseen
+        return np.logical_not(self.marks[: self.count, : self.rank].any(axis=1))
 
     @property
     def rank(self) -> int:
@@ -164,8 +160,6 @@ class RoomyTable:
         self.marks[:count, width:rank] = rows.T
         self.boxes, self.totals, self.moves = boxes, totals, moves
         self.sums += values
-        if self._unseen is not None:
-            self._unseen = self._unseen[parents] & ~np.any(rows, axis=0)
         self.basis.columns = _cut(self.basis.columns, of_parts, count, rank, width)
         if not self.basis.extended(pending, count):
             found = self.chosen(np.zeros(count, dtype=np.bool_), totals - boxes.sizes * boxes.low)
@@ -178,16 +172,8 @@ class RoomyTable:
         found = basis_of(self.marks[: self.count, : self.rank], taken, room, candidates)
         if found is None:
             return None
-        columns = self.columns(found[1])
+        columns = columns_in(self.marks[: self.count, : self.rank], found[1])
         return None if columns is None else Basis(found[0], columns)
-
-    def columns(self, inverse: NDArray[np.float32]) -> Columns | None:
-        """The columns of all atoms in terms of a basis, given by its inverse; None if too large."""
-        columns = np.zeros(self.marks.shape, dtype=np.int8)
-        filled = multiplied(
-            self.marks[: self.count, : self.rank], inverse, columns[: self.count, : self.rank]
-        )
-        return columns if filled else None
 
 
 def _with_place(columns: Columns, atoms: int, rows: int) -> Columns:

@@ -2,7 +2,7 @@
 
 Records are drawn from the distribution of greatest entropy whose expected sums are the answered ones
 (`cae_sql.inference.posterior.tilt`), which is what many records look like given their sums. What chance makes
-of the sums is shared out (`cae_sql.inference.tables.sharing`).
+of the sums is repaired along a basis.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import Floats, sparse_columns
 from cae_sql.inference.posterior.tilt import Moments, fitted
 from cae_sql.inference.posterior.windows import MOST_WITH_PRIOR, Tilt, Windows
+from cae_sql.inference.tables.kernel_moves import spread_out
 from cae_sql.inference.tables.mixing import totals_of
 from cae_sql.inference.tables.pool import NOBODY, Pool, settled
 from cae_sql.inference.tables.priors import Prior
+from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.inference.tables.roomy_table import RoomyTable
-from cae_sql.inference.tables.sharing import Sharing
 from cae_sql.threads import in_two
 
 CELLS = 256
@@ -101,7 +102,7 @@ def all_at_once(known: Knowledge, sums: Ints, pool: Pool) -> tuple[RoomyTable, P
     roomy_table, matrix, plain = found
     boxes = roomy_table.boxes
     likely = plain if pool.prior is None else Tilted.to(boxes, matrix, sums, pool.prior)
-    worlds = _worlds(pool, Sharing(roomy_table, boxes.sizes * likely.moments.variances), likely)
+    worlds = _worlds(pool, QuestionTables(roomy_table, []), likely)
     return None if worlds is None else (roomy_table, worlds)
 
 
@@ -111,10 +112,10 @@ def _roomy(known: Knowledge, sums: Ints) -> tuple[RoomyTable, scipy.sparse.csc_a
     matrix, marks = sparse_columns(known.matrix), np.ascontiguousarray(known.matrix.T)
     boxes = known.without_sums()
     plain = Tilted.to(boxes, matrix, sums)
-    roomy_table = RoomyTable(
-        boxes, np.rint(boxes.sizes * plain.moments.means).astype(np.int64), marks, sums.tolist()
-    )
-    span = boxes.high - boxes.low
+    span, least = boxes.high - boxes.low, boxes.sizes * boxes.low
+    inside = np.maximum(boxes.sizes * plain.moments.means - least, 0)
+    rounded = spread_out(inside, marks, np.minimum(inside, boxes.sizes * span - inside))
+    roomy_table = RoomyTable(boxes, least + rounded, marks, sums.tolist())
     room, fixed = np.minimum(boxes.sizes, SIZE_THAT_COUNTS) * span, span == 0
     # where entries grow too large, by atoms in few sums: little hangs on them
     crowded = 1.0 + np.count_nonzero(marks, axis=1)
@@ -122,30 +123,30 @@ def _roomy(known: Knowledge, sums: Ints) -> tuple[RoomyTable, scipy.sparse.csc_a
     if basis is None:
         return None
     roomy_table.basis = basis
-    totals = _totals(Sharing(roomy_table, boxes.sizes * plain.moments.variances), roomy_table.totals, 0)
+    totals = _totals(QuestionTables(roomy_table, []), roomy_table.totals, 0)
     if totals is None:
         return None
     roomy_table.totals = totals
     return roomy_table, matrix, plain
 
 
-def _totals(sharing: Sharing, near: Ints, seed: int) -> Ints | None:
-    boxes = sharing.roomy_table.boxes
-    pins = hold(boxes, near, 1, NOBODY, seed)
-    return None if pins is None else sharing.totals(near, bounds_of(boxes, pins), seed)
+def _totals(tables: QuestionTables, near: Ints, seed: int) -> Ints | None:
+    pins = hold(tables.boxes, near, 1, NOBODY, seed)
+    return None if pins is None else tables.repaired(near, bounds_of(tables.boxes, pins), [], seed)
 
 
-def _world(sharing: Sharing, values: NDArray[np.signedinteger], seed: int) -> bool:
+def _world(tables: QuestionTables, values: NDArray[np.signedinteger], seed: int) -> bool:
     """Bring one table (n,) there; False where it could not be."""
-    boxes = sharing.roomy_table.boxes
-    goal = _totals(sharing, totals_of(values, boxes.atoms.labels, boxes.count), seed)
+    boxes = tables.boxes
+    goal = _totals(tables, totals_of(values, boxes.atoms.labels, boxes.count), seed)
     pins = None if goal is None else hold(boxes, goal, 1, NOBODY, seed)
     if goal is None or pins is None or not settled(values, boxes, goal, pins, seed):
         return False
-    return not sharing.missing(totals_of(values, boxes.atoms.labels, boxes.count)).any()
+    found = tables.matrix @ totals_of(values, boxes.atoms.labels, boxes.count)
+    return bool((found == tables.roomy_table.sums).all())
 
 
-def _worlds(pool: Pool, sharing: Sharing, tilted: Tilted) -> Pool | None:
+def _worlds(pool: Pool, tables: QuestionTables, tilted: Tilted) -> Pool | None:
     """Draws, each brought to agree; one that is not found is like another."""
     values = np.empty_like(pool.values)
     found = np.zeros(len(values), dtype=np.bool_)
@@ -154,10 +155,10 @@ def _worlds(pool: Pool, sharing: Sharing, tilted: Tilted) -> Pool | None:
         for place in range(first, last):
             seed = pool.seed * 1_000_003 + place
             values[place] = tilted.draw(seed)
-            found[place] = _world(sharing, values[place], seed)
+            found[place] = _world(tables, values[place], seed)
 
     in_two(work, len(values), values.shape[1])
     if not found.any():
         return None
-    worlds = pool.moved_to(values, found, sharing.roomy_table.boxes, sharing.roomy_table.totals)
+    worlds = pool.moved_to(values, found, tables.boxes, tables.roomy_table.totals)
     return replace(worlds, unsettled=0)
