@@ -7,7 +7,6 @@ share of every room.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -143,24 +142,19 @@ class Far:
         """(p',) width shown; parts for which no evidence is wanted count as shown."""
         self.free: NDArray[np.bool_] = ~rooms.asked.free
         """(p',) whether, as an insider, each may have any value meanwhile."""
-        self._among: NDArray[np.bool_] = np.ones(rooms.count, dtype=np.bool_)
-        """(p',) the parts that are looked at here."""
 
     def show(self, parts: Ints, width: int) -> None:
         """Take note that records of some parts keep this width, and may have any value as insiders."""
         self.widths[parts] = np.maximum(self.widths[parts], width)
         self.free[parts] = True
 
+    def lacking(self, need: int) -> NDArray[np.bool_]:
+        """(p',) parts that have too little."""
+        return (self.widths < need) | ~self.free
+
     def left(self, need: int) -> Ints:
         """Parts that have too little."""
-        return np.flatnonzero(((self.widths < need) | ~self.free) & self._among)
-
-    def among(self, parts: Ints) -> Far:
-        """The same, of some parts alone: what is shown of them there is shown here."""
-        found = copy(self)
-        found._among = np.zeros(self.rooms.count, dtype=np.bool_)
-        found._among[parts] = True
-        return found
+        return np.flatnonzero(self.lacking(need))
 
     def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
         """Take note of what the exchange inside of some parts (a,) and the basis show.
