@@ -127,14 +127,6 @@ def narrowest(
     return max(least, 0)
 
 
-def _sides(boxes: Knowledge, row: Row, value: int) -> tuple[int, int]:
-    """What a combination's members have together above their least values, and below their greatest ones."""
-    low, high = (each[row.parts] for each in boxes.own)
-    sizes = boxes.sizes[row.parts]
-    below = value - int((sizes * np.where(row.signs > 0, low, -high)).sum())
-    return below, int((sizes * (high - low)).sum()) - below
-
-
 def _value(boxes: Knowledge, row: Row, answers: Sequence[int], worlds: NDArray[np.integer]) -> int:
     if row.place is not None:
         return answers[row.place]
@@ -166,7 +158,9 @@ def _left(
     span, theirs = high - low, boxes.protected[parts]
     if not theirs.any():
         return boxes.narrowest
-    below, above = _sides(boxes, row, value)
+    # what the members have together above their least values, and below their greatest ones
+    below = value - int((sizes * np.where(row.signs > 0, low, -high)).sum())
+    above = int((sizes * span).sum()) - below
     widest = int(span.max())
     if min(below, above) >= 2 * widest:
         return int(span[theirs].min())

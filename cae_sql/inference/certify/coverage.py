@@ -173,21 +173,18 @@ def certified_runs(
     if not roomy_table.usable or held is None:
         return nobody
     question_tables = QuestionTables(roomy_table, [], held, bounds=bounds)
-    keeps = bool(held or bounds)
-    if keeps:
-        boxes = question_tables.boxes
-    totals: Ints | None = question_tables.totals
-    pins = hold(boxes, question_tables.totals, 2, np.zeros(0, dtype=np.int64))
-    if keeps and pins is not None:
-        totals = Central(question_tables, bounds_of(boxes, pins), Allowance(REPORT)).table([])
-    if totals is None:
-        return nobody
+    boxes, totals = question_tables.boxes, question_tables.totals
+    pins = hold(boxes, totals, 2, np.zeros(0, dtype=np.int64))
+    if (held or bounds) and pins is not None:
+        found = Central(question_tables, bounds_of(boxes, pins), Allowance(REPORT)).table([])
+        if found is None:
+            return nobody
+        totals = found
     if pins is None or (totals < bounds_of(boxes, pins).least).any():
         pins = Pins(np.zeros_like(boxes.low), np.zeros_like(boxes.low)) if not boxes.extremes else None
     if pins is None or (totals > bounds_of(boxes, pins).most).any():
         return nobody
-    tables = Tables(totals, totals)
-    showing = Coverage(question_tables, Judged(boxes, pins, boxes.widest, 0), tables)
+    showing = Coverage(question_tables, Judged(boxes, pins, boxes.widest, 0), Tables(totals, totals))
     if not showing.inside:
         return nobody
     low, high = showing.runs()

@@ -16,7 +16,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.rooms import Judged
-from cae_sql.inference.facts.extremes import Pins, bounds_of, hold, narrows, without_ties
+from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.standard import Judgement, Standard
@@ -136,9 +136,11 @@ class Evidence:
         ]
         # what was looked at among others already is given a look of its own, no more
         earlier, again, whole, late, safe = len(seen), bool(seen), True, False, all_pairs(seen)
-        for turn, (pins, ends, between) in enumerate(
-            () if safe else self._around(boxes, group, name, terms, again)
-        ):
+        pins = hold(boxes, self.tables.totals, standard.insiders + 2, self.tables.pending.basic)
+        if pins is None:
+            return None
+        ways = () if safe else self._ways(bounds_of(boxes, pins), group, name, terms, again)
+        for turn, (ends, between) in enumerate(ways):
             late = terms.allowance.over
             if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
                 break
@@ -154,15 +156,6 @@ class Evidence:
             done = safe or (terms.further and not (late or terms.allowance.over))
             kept[these] = _Past(group, whole, seen[earlier:], done, judgement)
         return judgement
-
-    def _around(
-        self, boxes: Knowledge, sums: Sequence[Sums], name: Hashable, terms: Terms, again: bool
-    ) -> Iterator[tuple[Pins, Tables, bool]]:
-        """Which records are held, with each of the `_ways`."""
-        pins = hold(boxes, self.tables.totals, terms.standard.insiders + 2, self.tables.pending.basic)
-        if pins is not None:
-            for ends, between in self._ways(bounds_of(boxes, pins), sums, name, terms, again):
-                yield pins, ends, between
 
     def _ways(
         self, bounds: Bounds, sums: Sequence[Sums], name: Hashable, terms: Terms, again: bool

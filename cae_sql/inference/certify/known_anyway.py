@@ -1,9 +1,7 @@
 """Implied bounds: between which values past answers leave a sum or another statistic, by weak duality.
 
 Whoever knows the answers can work them out, so telling them tells nothing: nobody needs to be shown to keep
-anything, and the true value is not looked at. After a day of exact sums they are often worth having: the sums
-of groups leave a covariance with what the groups are by nearly no room, and more than half of some people
-cannot have much more than twice what they have on average.
+anything, and the true value is not looked at.
 
 Promise: no table that agrees with past sums, and with the boxes that extremes leave, gives another value.
 

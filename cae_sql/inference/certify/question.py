@@ -347,7 +347,7 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
-        tables, boxes, guide = self.evidence.tables, self.boxes_with(values), None
+        tables, boxes, guide = self.question_tables, self.boxes_with(values), None
         if not self.conditions.plain:
             if tables.usable:
                 guide = guided(tables, boxes, self._fresh(values), allowance)
