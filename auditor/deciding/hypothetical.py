@@ -89,8 +89,6 @@ def lost_at_once(drawn: Drawn, cases: Sequence[Case]) -> Outcome | None:
         return drawn.refuse(cases, "risk", Judgement(False, -1), None, narrow) if narrow else None
     middle = sorted(drawn.answers)[len(drawn.answers) // 2]
     lost = question.certainly_lost(middle, drawn.answers[middle], standard)
-    if lost is None and question.out_of_reach(middle, drawn.answers[middle], standard):
-        lost = Judgement(False, -1)
     return None if lost is None else drawn.refuse(cases, "risk", lost)
 
 

@@ -32,7 +32,6 @@ class Ways:
     exact_sets: bool = True  # what small systems leave is known exactly where their sums allow it
     # refusals before any search
     certain_refusals: bool = True  # bounds alone refuse
-    out_of_reach: bool = True  # so little is left that looking at everybody at once can only fail
     # without these what is answered is not safe
     likely_insiders_benchmark_only: bool = True  # what is likely is judged for insiders too
     residues_benchmark_only: bool = True  # what sums leave modulo small numbers

@@ -127,37 +127,6 @@ def narrowest(
     return max(least, 0)
 
 
-def too_little_for_two(
-    boxes: Knowledge, rows: Sequence[Row], answers: Sequence[int], worlds: NDArray[np.integer], need: int
-) -> list[Row]:
-    """The sums that leave too little for a record's run and an insider who may have any value of his box.
-
-    What is shown of everybody at once is shown for all of these values, so nothing can be shown then: with
-    the insider at one end of his box and the record at the end of its run, the two alone take need + d_j of
-    `below`, or of `above`. It proves no loss: the insider may not be able to have that value. Without worlds
-    sums of the question alone are looked at. As `narrowest`.
-    """
-    found = []
-    for row in rows:
-        if row.place is None and not len(worlds):
-            continue
-        parts = row.parts[boxes.protected[row.parts]]
-        if boxes.sizes[parts].sum() < 2:
-            continue
-        below, above = _sides(boxes, row, _value(boxes, row, answers, worlds))
-        if min(below, above) < need + int((boxes.own[1] - boxes.own[0])[parts].max()):
-            found.append(row)
-    return found
-
-
-def _sides(boxes: Knowledge, row: Row, value: int) -> tuple[int, int]:
-    """What a combination's members have together above their least values, and below their greatest ones."""
-    low, high = (each[row.parts] for each in boxes.own)
-    sizes = boxes.sizes[row.parts]
-    below = value - int((sizes * np.where(row.signs > 0, low, -high)).sum())
-    return below, int((sizes * (high - low)).sum()) - below
-
-
 def _value(boxes: Knowledge, row: Row, answers: Sequence[int], worlds: NDArray[np.integer]) -> int:
     if row.place is not None:
         return answers[row.place]
@@ -189,7 +158,9 @@ def _left(
     span, theirs = high - low, boxes.protected[parts]
     if not theirs.any():
         return boxes.narrowest
-    below, above = _sides(boxes, row, value)
+    # what the members have together above their least values, and below their greatest ones
+    below = value - int((sizes * np.where(row.signs > 0, low, -high)).sum())
+    above = int((sizes * span).sum()) - below
     widest = int(span.max())
     if min(below, above) >= 2 * widest:
         return int(span[theirs].min())

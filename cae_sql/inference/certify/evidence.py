@@ -7,7 +7,6 @@ between which there is a feasible table for each of them. What is found is kept 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,15 +14,14 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
-from cae_sql.inference.certify.coverage import Coverage, Shown, all_pairs, left_open, show
+from cae_sql.inference.certify.coverage import Shown, all_pairs, show
 from cae_sql.inference.certify.rooms import Judged
-from cae_sql.inference.facts.extremes import Pins, bounds_of, hold, narrows, without_ties
+from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.standard import Judgement, Standard
 from cae_sql.inference.tables.central import Central
 from cae_sql.inference.tables.exchange import Bounds, Tables
-from cae_sql.inference.tables.kernel_moves import joined
 from cae_sql.inference.tables.question_tables import QuestionTables
 from cae_sql.threads import in_two
 
@@ -77,10 +75,7 @@ class Evidence:
 
     def __init__(self, tables: QuestionTables) -> None:
         """Nothing is shown yet."""
-        self._tables = tables
-        self._firsts = dict[Standard, QuestionTables]()
         self.tables = tables
-        """With the moves that were found: what is to be kept."""
         self.open_parts: Ints = np.zeros(0, dtype=np.int64)
         """Parts of which the last look left somebody open."""
         self.missed: set[Sums] = set()
@@ -115,7 +110,7 @@ class Evidence:
 
     def _show_reading(self, boxes: Knowledge, group: Sequence[Sums], terms: Terms) -> Judgement | None:
         found = self._look(boxes, group, terms)
-        if (found is not None and found.safe) or not self._tables.softs or len(group) == 1:
+        if (found is not None and found.safe) or not self.tables.softs or len(group) == 1:
             return found
         # one after the other: between two tables less is known of where ranges are than in a single one; the
         # one in the middle first, then those at the ends: where one fails it is seldom another
@@ -141,14 +136,16 @@ class Evidence:
         ]
         # what was looked at among others already is given a look of its own, no more
         earlier, again, whole, late, safe = len(seen), bool(seen), True, False, all_pairs(seen)
-        for turn, (tables, pins, ends, between) in enumerate(
-            () if safe else self._around(boxes, group, name, terms, again)
-        ):
+        pins = hold(boxes, self.tables.totals, standard.insiders + 2, self.tables.pending.basic)
+        if pins is None:
+            return None
+        ways = () if safe else self._ways(bounds_of(boxes, pins), group, name, terms, again)
+        for turn, (ends, between) in enumerate(ways):
             late = terms.allowance.over
             if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
                 break
-            judged = Judged(boxes, pins, standard.need, standard.insiders, left_open(seen) if seen else None)
-            seen.append(show(tables, judged, ends, terms.allowance, terms.keep))
+            judged = Judged(boxes, pins, standard.need, standard.insiders)
+            seen.append(show(self.tables, judged, ends, terms.allowance, terms.keep))
             whole, safe = whole and between, all_pairs(seen)
         if not seen:
             return None
@@ -160,51 +157,8 @@ class Evidence:
             kept[these] = _Past(group, whole, seen[earlier:], done, judgement)
         return judgement
 
-    def _around(
-        self, boxes: Knowledge, sums: Sequence[Sums], name: Hashable, terms: Terms, again: bool
-    ) -> Iterator[tuple[QuestionTables, Pins, Tables, bool]]:
-        """Over which queries it is looked and which records are held, with each of the `_ways`."""
-        tables = self._view(terms)
-        pins = hold(boxes, tables.totals, terms.standard.insiders + 2, tables.pending.basic)
-        if pins is not None:
-            for ends, between in self._ways(tables, bounds_of(boxes, pins), sums, name, terms, again):
-                yield tables, pins, ends, between
-
-    def _view(self, terms: Terms) -> QuestionTables:
-        """The queries, with moves that show records around the roomy table itself, whatever is answered."""
-        if not terms.further or terms.allowance.over:
-            return self._tables
-        standard = terms.standard
-        tables = self._firsts.get(standard)
-        if tables is None:
-            tables = self._with_moves(standard, terms.allowance)
-            if not terms.allowance.over:
-                self._firsts[standard] = tables
-        self.tables = tables if terms.keep else self.tables
-        return tables
-
-    def _with_moves(self, standard: Standard, allowance: Allowance) -> QuestionTables:
-        """The queries with the moves that a look around the roomy table itself finds."""
-        tables = copy(self._tables)
-        tables.found = []
-        boxes, totals = tables.boxes, tables.totals
-        pins = hold(boxes, totals, standard.insiders + 2, tables.pending.basic)
-        ends = None if pins is None else tables.between(bounds_of(boxes, pins), [])
-        if pins is not None and ends is not None:
-            judged = Judged(boxes, pins, standard.need, standard.insiders)
-            Coverage(tables, judged, ends).exactly(standard.need, allowance, keep=True)
-        tables.first = joined(tables.found)
-        tables.moves, tables.found = joined([tables.first, tables.moves]), self._tables.found
-        return tables
-
     def _ways(
-        self,
-        tables: QuestionTables,
-        bounds: Bounds,
-        sums: Sequence[Sums],
-        name: Hashable,
-        terms: Terms,
-        again: bool,
+        self, bounds: Bounds, sums: Sequence[Sums], name: Hashable, terms: Terms, again: bool
     ) -> Iterator[tuple[Tables, bool]]:
         """Pairs of tables between which there is one for each answer, and whether for all in between too.
 
@@ -212,16 +166,15 @@ class Evidence:
         between tables for the single answers.
 
         Args:
-            tables: The queries.
             bounds: Between what totals lie.
             sums: The answers.
             name: Of the boxes, by which tables are remembered.
             terms: How it is looked.
             again: Whether all were looked at among others before: then no central table is made.
         """
-        ranges = _ranges(sums)
+        tables, ranges = self.tables, _ranges(sums)
         if tables.softs:
-            yield from self._led_ways(tables, bounds, sums, ranges, terms)
+            yield from self._led_ways(bounds, sums, ranges, terms)
             return
         found = tables.between(bounds, ranges)
         if found is not None:
@@ -231,21 +184,20 @@ class Evidence:
         found = None if around is None else central.between(around, ranges)
         if around is not None and found is not None:
             yield found, True
-        found = self._between_single(tables, bounds, sums, (name, tables is self._tables), terms)
+        found = self._between_single(bounds, sums, name, terms)
         if found is not None:
             yield found, False
 
     def _led_ways(
-        self, tables: QuestionTables, bounds: Bounds, sums: Sequence[Sums],
-        ranges: Sequence[tuple[int, int]], terms: Terms,
-    ) -> Iterator[tuple[Tables, bool]]:  # fmt: skip
+        self, bounds: Bounds, sums: Sequence[Sums], ranges: Sequence[tuple[int, int]], terms: Terms
+    ) -> Iterator[tuple[Tables, bool]]:
         """As `_ways`, where statistics are kept inside of ranges: around tables that are led to their middle.
 
         Exchange changes many parts by a little, and a spread by more than its range leaves. So from one
         answer to another moves of few parts lead.
         """
+        tables, middle = self.tables, _middle(sums, ranges)
         central = Central(tables, bounds, terms.allowance)
-        middle = _middle(sums, ranges)
         for turn in range(1 + terms.further):
             found = central.table(middle) if turn else tables.table(bounds, middle)
             if found is None:
@@ -256,10 +208,10 @@ class Evidence:
                 yield between, True
 
     def _between_single(
-        self, tables: QuestionTables, bounds: Bounds, sums: Sequence[Sums], name: Hashable, terms: Terms
+        self, bounds: Bounds, sums: Sequence[Sums], name: Hashable, terms: Terms
     ) -> Tables | None:
         """The least and the greatest total of each part over tables for the single answers."""
-        roomy_table = tables.roomy_table
+        tables, roomy_table = self.tables, self.tables.roomy_table
         if not roomy_table.ways.single_answers:
             return None
         each_one: list[Ints | None] = [self._found.get((name, each)) for each in sums]

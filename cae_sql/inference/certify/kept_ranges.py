@@ -66,7 +66,7 @@ class Holding:
 
     guide: Ints | None
     """(n,) a table with all answers that keeps the ranges, with them there; None where none is at hand."""
-    held: tuple[Query, ...]
+    held: Sequence[Query]
     judgement: Judgement | None
 
 
@@ -134,7 +134,7 @@ class KeptRanges:
         self.shares: list[Kept] = []
         """All that they say."""
         self._seed, self._spare = seed, 1
-        self._standard: Standard | None = None
+        self._standard = Standard(1)
         self._holding: Holding | None = None
         self._tables: tuple[int, Ints] | None = None
 
@@ -143,7 +143,7 @@ class KeptRanges:
     ) -> None:
         """Keep what a range says, too. As `AnsweredSystem.accept_range`."""
         self.shares += shares
-        self._spare, self._standard = max(self._spare, spare), standard
+        self._spare, self._standard = max(self._spare, spare), standard or self._standard
         if shares:
             self._holding = holding
 
@@ -160,7 +160,8 @@ class KeptRanges:
         if not self.shares:
             return ()
         if self._holding is None or not _possible(self._holding.held, around.boxes):
-            self._holding = self._chosen(around)
+            # nobody knows any more who was held: it is chosen anew
+            self._holding = self.holding((), self._spare, self._standard, Allowance(CHOOSING), around)
         return None if self._holding is None else self._holding.held
 
     def table(self, size: int, top: int) -> Ints | None:
@@ -172,16 +173,6 @@ class KeptRanges:
             return None
         return np.append(guide, np.full(size - len(guide), top // 2, dtype=np.int64))
 
-    def _chosen(self, around: Around) -> Holding | None:
-        """Who is held, where nobody knows any more who was."""
-        self._holding = None
-        if self._standard is not None:
-            return self.holding((), self._spare, self._standard, Allowance(CHOOSING), around)
-        for table in self.tables(around)[:1]:
-            held = self._leading(around).held(table)
-            return None if held is None else Holding(table.astype(np.int64), tuple(held), None)
-        return None
-
     def holding(
         self, more: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, around: Around
     ) -> Holding | None:
@@ -191,11 +182,10 @@ class KeptRanges:
             guide = leading.led(source, place)
             held = None if guide is None else leading.held(guide)
             if guide is not None and held is not None:
-                bounds = bounds_in(leading.kept)
-                conditions = Conditions(held, guide, bounds)
+                conditions = Conditions(held, guide, bounds_in(leading.kept))
                 question = Question(around.roomy_table, around.pool, [], conditions)
                 seen = question.judge_around_table((), standard, allowance, keep=False, further=False)
-                return Holding(guide, tuple(held), seen)
+                return Holding(guide, held, seen)
             if allowance.over:
                 break
         return None
@@ -208,12 +198,10 @@ class KeptRanges:
             self._tables = around.version, self._made(around)
         return self._tables[1]
 
-    def _leading(self, around: Around) -> _Leading:
-        return _Leading(around, self.shares, self._spare, self._seed)
-
     def _made(self, around: Around) -> Ints:
         """Worlds, led to where they keep what ranges say; who cannot be is made from another."""
-        worlds, leading = around.pool.values, self._leading(around)
+        worlds = around.pool.values
+        leading = _Leading(around, self.shares, self._spare, self._seed)
         found = [leading.led(world, place) for place, world in enumerate(worlds)]
         good = [each for each in found if each is not None]
         guide = None if self._holding is None else self._holding.guide

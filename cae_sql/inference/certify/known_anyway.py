@@ -1,9 +1,7 @@
 """Implied bounds: between which values past answers leave a sum or another statistic, by weak duality.
 
 Whoever knows the answers can work them out, so telling them tells nothing: nobody needs to be shown to keep
-anything, and the true value is not looked at. After a day of exact sums they are often worth having: the sums
-of groups leave a covariance with what the groups are by nearly no room, and more than half of some people
-cannot have much more than twice what they have on average.
+anything, and the true value is not looked at.
 
 Promise: no table that agrees with past sums, and with the boxes that extremes leave, gives another value.
 
@@ -30,6 +28,7 @@ Source: `mathematics.md`, 2 and 8.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -168,21 +167,10 @@ class KnownAnyway:
             return members if found is None else -found
 
         # each end is proved by itself: that the others were looked at decides nothing
-        least, most, low = 0, top, 0
-        while most - low >= step:
-            middle = (low + most) // 2
-            if inside(middle + 1, top) < members - query.ranks[1]:
-                most = middle
-            else:
-                low = middle + 1
-        high = most
-        while high - least >= step:
-            middle = (least + high + 1) // 2
-            if inside(0, middle - 1) <= query.ranks[0]:
-                least = middle
-            else:
-                high = middle - 1
-        return least, most
+        grid, (lower, upper) = range(0, top + 1, step), query.ranks
+        low = bisect_left(grid, True, lo=1, key=lambda value: inside(0, value - 1) > lower) - 1
+        high = bisect_left(grid, True, key=lambda value: inside(value + 1, top) < members - upper)
+        return grid[low], grid[high] if high < len(grid) else top
 
     def _spread(self, query: Query) -> tuple[int, int] | None:
         plain = self._terms(query, "weighted")
@@ -211,7 +199,7 @@ class KnownAnyway:
 
     def _least(self, terms: Terms) -> int | None:
         """A whole number that Σ f is not below; None where nothing is found."""
-        duals = None if terms.greatest * 2**BITS > LARGEST else self._duals(terms)
+        duals = self._duals(terms)
         if duals is None or (len(duals) and not np.abs(duals).max() < MOST):
             return None
         multipliers = np.rint(np.ldexp(duals, BITS)).astype(np.int64)

@@ -92,30 +92,20 @@ class Payments:
         for first in range(0, len(left), sizes.MOST_OPEN):
             if self.allowance.over:
                 return
-            self._found = []
-            self._show(far.among(left[first : first + sizes.MOST_OPEN]))
+            self._found, self._moves = [], self.question_tables.moves
+            self._show(far, left[first : first + sizes.MOST_OPEN])
             if keep and self._found:
                 self.question_tables.keep(joined(self._found))
 
-    def _show(self, far: Far) -> None:
-        """By kept moves, then by what bases show besides, then without kept moves."""
-        self._moves = self.question_tables.moves
-        left = far.left(self.need)
+    def _show(self, far: Far, left: Ints) -> None:
+        """Add what kept moves show of some parts, then what is looked for over bases."""
         if self._moves.count:
             self._reach(far, left, np.zeros((len(left), 0), np.int8), NOBODY, ALONE[0])
-        self._by_bases(far)
-        if self._moves.count and len(far.left(self.need)) <= FEW:
-            # kept moves may use up what others could be made of
-            self._moves = NO_MOVES
-            self._by_bases(far)
-
-    def _by_bases(self, far: Far) -> None:
-        """Add what moves that are looked for over bases show."""
         further = self.question_tables.roomy_table.ways.further_bases
         for turn, (part, few) in enumerate(TURNS if further else TURNS[: len(ALONE)]):
             # a basic part needs another basis
             for number in (turn, turn + 1):
-                left = far.left(self.need)
+                left = left[far.lacking(self.need)[left]]
                 self._moves = self._moves.of_those(left)
                 if not len(left) or (turn and len(left) > few) or self.allowance.over:
                     return

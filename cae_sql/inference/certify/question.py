@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cae_sql.cached import cached_property
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
-from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of, too_little_for_two
+from cae_sql.inference.certify.certain import CELLS, Row, narrowest, rows_of
 from cae_sql.inference.certify.evidence import Evidence, Sums, Terms
 from cae_sql.inference.certify.learned import Learned, guided, kept
 from cae_sql.inference.certify.overlap import Overlap
@@ -191,14 +191,6 @@ class Question:
         width = narrowest(self.boxes_with(values), self._rows, values, tables, standard.insiders, plain)
         return Judgement(False, width, certain=True) if width < standard.least else None
 
-    def out_of_reach(self, values: Sequence[int], worlds: Sequence[int], standard: Standard) -> list[Row]:
-        """Sums because of which a look at everybody at once can only fail, and no search follows. As
-        `certainly_lost`."""
-        if self.is_one_by_one(standard) or not (standard.insiders and self.roomy_table.ways.out_of_reach):
-            return []
-        tables = self.pool.values[list(worlds)]
-        return too_little_for_two(self.boxes_with(values), self._rows, values, tables, standard.need)
-
     @cached_property
     def _rows(self) -> list[Row]:
         """What the queries' sums say together with past ones, over the question's parts."""
@@ -330,11 +322,6 @@ class Question:
 
     def _show(self, group: Sequence[tuple[int, ...]], terms: Terms) -> Judgement | None:
         """Everybody at once, for answers that differ in sums only; None where nothing can be shown."""
-        ends = group[0], group[-1]
-        lost = [row for values in ends for row in self.out_of_reach(values, (), terms.standard)]
-        if lost:
-            self.evidence.open_parts = np.unique(np.concatenate([row.parts for row in lost]))
-            return Judgement(False, -1)
         return self.evidence.show(self.boxes_with(group[0]), [self._fresh(values) for values in group], terms)
 
     def boxes_with(self, values: Sequence[int]) -> Knowledge:
@@ -360,7 +347,7 @@ class Question:
             InconsistentAnswers: no world agrees.
             OutOfTime: none was found in time.
         """
-        tables, boxes, guide = self.evidence.tables, self.boxes_with(values), None
+        tables, boxes, guide = self.question_tables, self.boxes_with(values), None
         if not self.conditions.plain:
             if tables.usable:
                 guide = guided(tables, boxes, self._fresh(values), allowance)

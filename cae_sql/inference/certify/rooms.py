@@ -7,7 +7,6 @@ share of every room.
 
 from __future__ import annotations
 
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -25,15 +24,6 @@ FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
 
 
-class Wanted(NamedTuple):
-    """Parts (p',) for which evidence is wanted."""
-
-    own: NDArray[np.bool_]
-    """That their records take a run that is long enough."""
-    free: NDArray[np.bool_]
-    """That their records, as insiders, may have any value meanwhile."""
-
-
 class Judged(NamedTuple):
     """What one judgement asks."""
 
@@ -45,8 +35,6 @@ class Judged(NamedTuple):
     """Width that everybody should keep: greatest minus least value, in units."""
     insiders: int
     """0 or 1 individuals who know their own value."""
-    wanted: Wanted | None = None
-    """For which parts; by default for all that have protected records."""
 
 
 class Rooms:
@@ -54,7 +42,7 @@ class Rooms:
 
     def __init__(self, judged: Judged, tables: Tables) -> None:
         """What is shown is shown for all of the tables."""
-        boxes, pins, need, insiders, wanted = judged
+        boxes, pins, need, insiders = judged
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
@@ -84,10 +72,8 @@ class Rooms:
         self.share = need / max(whole, 1)
         """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
         insider and a record whose boxes differ draw on the same rooms."""
-        self.asked = (
-            Wanted(theirs, theirs) if wanted is None else Wanted(theirs & wanted.own, theirs & wanted.free)
-        )
-        """For which parts evidence is wanted."""
+        self.theirs = theirs
+        """(p',) parts that have protected records: the others need not be shown."""
         self.single = len(span) > sizes.SINGLE or whole > FINE
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
@@ -139,28 +125,23 @@ class Far:
     def __init__(self, rooms: Rooms) -> None:
         """Nothing is shown yet."""
         self.rooms = rooms
-        self.widths: Ints = np.where(rooms.asked.own, -1, ENOUGH)
-        """(p',) width shown; parts for which no evidence is wanted count as shown."""
-        self.free: NDArray[np.bool_] = ~rooms.asked.free
+        self.widths: Ints = np.where(rooms.theirs, -1, ENOUGH)
+        """(p',) width shown; parts without protected records count as shown."""
+        self.free: NDArray[np.bool_] = ~rooms.theirs
         """(p',) whether, as an insider, each may have any value meanwhile."""
-        self._among: NDArray[np.bool_] = np.ones(rooms.count, dtype=np.bool_)
-        """(p',) the parts that are looked at here."""
 
     def show(self, parts: Ints, width: int) -> None:
         """Take note that records of some parts keep this width, and may have any value as insiders."""
         self.widths[parts] = np.maximum(self.widths[parts], width)
         self.free[parts] = True
 
+    def lacking(self, need: int) -> NDArray[np.bool_]:
+        """(p',) parts that have too little."""
+        return (self.widths < need) | ~self.free
+
     def left(self, need: int) -> Ints:
         """Parts that have too little."""
-        return np.flatnonzero(((self.widths < need) | ~self.free) & self._among)
-
-    def among(self, parts: Ints) -> Far:
-        """The same, of some parts alone: what is shown of them there is shown here."""
-        found = copy(self)
-        found._among = np.zeros(self.rooms.count, dtype=np.bool_)
-        found._among[parts] = True
-        return found
+        return np.flatnonzero(self.lacking(need))
 
     def add(self, parts: Ints, ends: NDArray[np.floating], basic: Ints) -> None:
         """Take note of what the exchange inside of some parts (a,) and the basis show.

@@ -78,8 +78,6 @@ class QuestionTables:
         """Places of the sums that past answers do not settle."""
         self.usable = roomy_table.usable
         self._rows = np.zeros((0, count), dtype=np.int32)
-        self.first = NO_MOVES
-        """Moves that showed somebody around the table itself, whatever is answered: among `moves`."""
         self.found: list[Moves] = []
         """Moves that looks have found: later questions may use them, once this one's answers are known."""
         self._bounds = bounds
@@ -130,7 +128,7 @@ class QuestionTables:
 
     def with_found(self) -> RoomyTable:
         """The roomy table with what was found among its moves."""
-        found = [each.over_atoms(self.parents) for each in (*self.found, self.first)]
+        found = [each.over_atoms(self.parents) for each in self.found]
         return replace(self.roomy_table, moves=joined([*found, self.roomy_table.moves]))
 
     # --- the basis

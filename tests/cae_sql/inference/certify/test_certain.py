@@ -161,39 +161,6 @@ def test_who_would_be_told_for_certain_is_refused_without_any_search(
     assert outcome.parts[0].judgement == Judgement(False, 0, certain=True)
 
 
-@given(histories(), st.integers(1, 4))
-def test_what_is_out_of_reach_of_a_look_no_look_shows(
-    history: tuple[AnsweredSystem, Tables, list[Query], int], need: int
-) -> None:
-    """Of every answer that some table gives, with searches left out, which may see more."""
-    system, tables, queries, _ = history
-    question, standard = system.question(queries), Standard(need, insiders=1)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial_module, "MOST_SEARCHED", 0)
-        answers = {tuple(int(query.of(table[None])[0]) for query in queries) for table in tables}
-        worlds = question.hypothetical(len(system.pool().values))
-        beyond = {
-            values for values in answers if question.out_of_reach(values, worlds.get(values, ()), standard)
-        }
-        patch.setattr(Question, "out_of_reach", lambda *_: [])
-        for values in answers:
-            judgement = question.judge_around_table(values, standard, Allowance())
-            assert not (judgement is not None and judgement.safe and values in beyond)
-
-
-def test_a_sum_that_an_insider_may_have_alone_is_out_of_reach() -> None:
-    """Twenty people with 36 units: one may have 24 of them, and the others 12, where 13 are needed."""
-    system, standard = AnsweredSystem(300, 0, 24, 1), Standard(13, insiders=1)
-    question = system.question([system.query("sum", np.arange(20))])
-    assert question.out_of_reach((36,), (), standard)
-    assert not question.out_of_reach((37,), (), standard)
-    assert question.out_of_reach((20 * 24 - 36,), (), standard)
-    assert not question.out_of_reach((36,), (), Standard(13, insiders=0))
-    judgement = question.judge_around_table((60,), standard, Allowance())
-    assert judgement is not None
-    assert judgement.safe
-
-
 @pytest.mark.parametrize(("told", "left"), [(36, 12), (37, 13), (20 * 24 - 36, 12), (240, 24)])
 def test_an_insider_may_have_all_that_the_others_of_a_part_can_give(told: int, left: int) -> None:
     """Of twenty people who have nearly the same in the one table that is known."""

@@ -202,9 +202,9 @@ def test_of_many_who_are_open_so_many_are_looked_at_at_a_time(monkeypatch: pytes
     told, looked_at, show = nearly_all_alone(0), list[int](), Payments._show
     monkeypatch.setattr(sizes, "MOST_OPEN", 40)
 
-    def noted(self: Payments, far: Far) -> None:
-        looked_at.append(len(far.left(5)))
-        show(self, far)
+    def noted(self: Payments, far: Far, left: Ints) -> None:
+        looked_at.append(len(left))
+        show(self, far, left)
 
     monkeypatch.setattr(Payments, "_show", noted)
     assert judged(told, 5, 1)
