@@ -132,14 +132,13 @@ def fitted(
     sizes: Ints,
     sums: Ints,
     moments: Callable[[Floats], Moments],
-    start: Floats | None = None,
     allowance: Allowance = UNLIMITED,
     close: float = CLOSE,
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
     By (k, p) coefficients, (p,) records in each atom, (k,) right-hand sides, moments of one record of each
-    atom, by θ, and λ of like sums, None for 0; `close` are standard deviations that are near enough.
+    atom, by θ; `close` are standard deviations that are near enough.
 
     Raises:
         OutOfTime: more than may be spent.
@@ -153,7 +152,7 @@ def fitted(
         now = moments(columns @ point)
         return point, now, float(m @ now.logs - point @ sums)
 
-    (point, now, value), decrement = at(np.zeros(matrix.shape[0]) if start is None else start), math.inf
+    (point, now, value), decrement = at(np.zeros(matrix.shape[0])), math.inf
     for _ in range(STEPS):
         if not allowance.spend(matrix.nnz + FIGURED * len(m)):
             raise OutOfTime("the model of greatest entropy was not found in time")
