@@ -20,8 +20,7 @@ import numpy as np
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.heaps import Characters
-from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.leverage import Factor, Observations
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 
 LITTLE = 0.02

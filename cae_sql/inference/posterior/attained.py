@@ -31,10 +31,9 @@ from scipy.sparse.csgraph import connected_components
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.components import attained
-from cae_sql.inference.posterior.observations import Observations
-from cae_sql.inference.posterior.tilt import Moments, log_geometric
+from cae_sql.inference.posterior.leverage import Observations
+from cae_sql.inference.posterior.tilt import Moments, Tilt, log_geometric
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 
 MOST_TOGETHER = 6
 """Extremes that share records and are counted together: 64 sets of them."""

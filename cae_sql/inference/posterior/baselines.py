@@ -32,8 +32,8 @@ from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.tabulated import Table
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Floats
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
 from cae_sql.threads import in_two
 

@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from cae_sql.inference.posterior.tilt import Tilt, normal
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, normal
 
 LISTED = 4_096
 """Units of a domain that are summed one by one."""

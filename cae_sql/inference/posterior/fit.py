@@ -25,11 +25,9 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.attained import Attaining
 from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
-from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.observations import Observations, observations
-from cae_sql.inference.posterior.tilt import CLOSE, Moments, cumulants, fitted, of_boxes
+from cae_sql.inference.posterior.leverage import Factor, Observations, observations
+from cae_sql.inference.posterior.tilt import CLOSE, Moments, Tilt, cumulants, fitted, of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.threads import alone
 
 FOUND = 1e-3

@@ -28,10 +28,9 @@ import numpy as np
 import scipy
 
 from cae_sql.cached import cached_property
-from cae_sql.inference.posterior.observations import Observations
-from cae_sql.inference.posterior.tilt import log_geometric
+from cae_sql.inference.posterior.leverage import Observations
+from cae_sql.inference.posterior.tilt import Tilt, Windows, log_geometric
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, Windows
 
 Frequencies = tuple[float, ...]
 

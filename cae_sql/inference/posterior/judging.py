@@ -36,8 +36,8 @@ from cae_sql.inference.posterior.fit import FOUND, Fit
 from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, risks_with_insider
 from cae_sql.inference.posterior.likely import Asked, Likely
 from cae_sql.inference.posterior.marginals import about_everybody, counted_marginals
+from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 

@@ -32,11 +32,11 @@ from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.components import Aside, Component, Counts, gathered
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
+from cae_sql.inference.posterior.leverage import Observations
 from cae_sql.inference.posterior.noisy import with_observed
-from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import left_by_residues
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.inference.ways import ALL, Ways
 
 MOST_UNITS = 20_000

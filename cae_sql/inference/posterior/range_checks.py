@@ -30,8 +30,8 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import areas_of_rows
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.noisy import LUCK
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.measure import uniform_area
 
 MOST = 32

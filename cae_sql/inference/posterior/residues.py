@@ -34,9 +34,9 @@ from cae_sql.cached import cached_property
 from cae_sql.inference.facts.rank import components, eliminated
 from cae_sql.inference.facts.span import drawn_prime
 from cae_sql.inference.posterior.heaps import Characters
-from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.leverage import Observations
+from cae_sql.inference.posterior.tilt import Windows
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Windows
 from cae_sql.threads import alone
 
 PRIMES = tuple(p for p in range(2, 100) if all(p % d for d in range(2, p)))

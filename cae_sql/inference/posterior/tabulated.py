@@ -33,8 +33,8 @@ from collections.abc import Callable
 import numpy as np
 
 from cae_sql.inference.posterior.bell import Bells
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 
 ALONG_Y, ALONG_F = 0.08, 0.07
 """Sizes of cells: of y in terms of 1 / √f, of f as a part of it. A day of wages took 38 CPU seconds, 42 with

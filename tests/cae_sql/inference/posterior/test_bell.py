@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.bell import Bells, stiffness
-from cae_sql.inference.posterior.tilt import cumulants, of_boxes
-from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.posterior.tilt import Tilt, Windows, cumulants, of_boxes
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import (
