@@ -1,7 +1,7 @@
 """Answered extremes that some record must attain: a mixture over the records that may.
 
-Boxes say that nobody is beyond a maximum; that somebody has it makes everybody who can a little more likely
-to be the one. Taking records for independent, each with its own distribution p_i inside of its box,
+That somebody has a maximum makes everybody who can a little more likely to be the one. Taking records for
+independent, each with its own distribution p_i inside of its box,
 
     p_i(v | all extremes attained) ∝ p_i(v) · Σ_M (−1)^|M| [v attains none of M] Π_{j ≠ i} (1 − P_j(M))
 
@@ -9,12 +9,10 @@ over all sets M of extremes, P_j(M) the probability that j attains one of M. Of 
 `MOST_TOGETHER` extremes that share records are so counted; of more each is taken by itself. An extreme that
 is missed with a chance below `NEVER` even without a few of those who may attain it is left out.
 
-Expected sums are raised too (`given`), each extreme being attained independently of the others: without it
-one person in twenty sums, each beside the maximum of twelve others, would be believed far too high.
-
-Sums vary less then than their members do. With p_i the probability of having the extreme, M that nobody does
-and d_i = p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is −c d_i d_j, c = M / (1 − M)², one
-such term for each extreme that shares nobody with others (`shared`).
+Expected sums are raised too (`given`), each extreme being attained independently of the others. Sums vary
+less then than their members do: with p_i the probability of having the extreme, M that nobody does and d_i =
+p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is −c d_i d_j, c = M / (1 − M)², one such term
+for each extreme that shares nobody with others (`shared`).
 
 It neglects that who attains an extreme leaves less of a sum to the others.
 

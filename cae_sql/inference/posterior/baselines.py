@@ -3,11 +3,9 @@
 What is said of a group is not disclosure about one person: that nurses earn little is a finding, that *this*
 nurse does is not to be had. So A_baseline is
 
-- `members`: the area of p(v) ∝ prior(v) exp(t v), where t is the record's tilt θ less what the own value has
-  in it. Of the sums x_i is a measurement with precision κ = h / ((1 − h) σ²), so θ = κ (c − μ(θ)) with some c
-  that comes from the others and x_i. Had x_i been what is expected of nobody in particular, μ(0) in place of
-  μ(θ), c were so much less:  t + κ (μ(t) − μ(0)) = θ.
-  Who has little weight in large groups keeps the tilt; whom the sums determine is held against the prior.
+- `members`: the area of p(v) ∝ prior(v) exp(t v), t the record's tilt θ less what the own value has in it:
+  t + κ (μ(t) − μ(0)) = θ, κ = h / ((1 − h) σ²). Who has little weight in large groups keeps the tilt; whom the
+  sums determine is held against the prior.
 - `prior`: the area of what is believed before any answer, as in paper 000: learning of groups counts too.
 
 What skewness adds to a slope (`bell`) counts with the tilt, as what an insider tells does, but not of who is
@@ -44,13 +42,11 @@ Baseline = Literal["members", "prior"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
 MARGIN = 0.05
-"""By how much more at most the risk is under a prior than with skewness. In 15 stars of 25 falling values, up
-to 25 sums over 12 or 40 others, that was too low by up to 0.014; without skewness by up to 0.32, and too
-great by up to 0.29."""
+"""By how much more at most the risk is under a prior than with skewness. In 15 stars of 25 falling values
+that was too low by up to 0.014; without skewness by up to 0.32, and too great by up to 0.29."""
 TILTS, STEEPEST = 1_024, 1e4
-"""Tilts of which areas of baselines are known, to either side of none, up to so much over the domain: there
-next to nothing is left open. From one to the next areas change by a hundredth, and between them by a line up
-to 1e-5."""
+"""Tilts of which areas of baselines are known, to either side of none, up to so much over the domain. From
+one to the next areas change by a hundredth, and between them by a line up to 1e-5."""
 NOTHING = 1e-9
 """Part of the domain's area that is none: λ is not found to more digits where it has no finite value."""
 

@@ -264,9 +264,9 @@ class LikelyQuestion(ModelQuestion):
     def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
         """How bad the worst is that an insider's value can bring about."""
         counted = counted_with_insider(likely, measure)
-        by_formula = risks_with_insider(likely, ends_of(likely.fit), measure, enough, counted.atoms)
-        allowance.spend(PAIR * by_formula.pairs)
-        each = np.where(counted.atoms, counted.risk, by_formula.risk)
+        by_formula, pairs = risks_with_insider(likely, ends_of(likely.fit), measure, enough, counted.atoms)
+        allowance.spend(PAIR * pairs)
+        each = np.where(counted.atoms, counted.risk, by_formula)
         if not each.max() <= enough:
             self._leave_open(likely, np.flatnonzero(~(each <= enough)))
         return float(each.max())
