@@ -153,12 +153,6 @@ class Fit:
         moving[seen.people :] = False
         return np.where(moving, found, 0.0)
 
-    @cached_property
-    def shift(self) -> Floats:
-        """(q,) the same as a shift of what is expected, in units, as an insider's value shifts it."""
-        found: Floats = self.slope * np.maximum(1.0 - self.leverage, SURE) * self.variances
-        return found
-
     def rows(self, columns: Ints, narrowed: bool) -> Floats:
         """(r, w) of some columns of somebody: p⁰, or the bells that leverage makes of it."""
         seen, kappa, theta = self.observed, np.zeros(len(columns)), self.theta[columns]

@@ -301,11 +301,6 @@ class Likely:
     # --- what is said of everybody
 
     @property
-    def labels(self) -> Ints:
-        """(n,) atom of each record, and behind them of each lump."""
-        return self.known.atoms.labels[: self.known.atoms.real]
-
-    @property
     def counted(self) -> Flags:
         """(p,) whether a row is exact; else it is the formula's."""
         return self.exact[1]

@@ -180,7 +180,7 @@ def test_while_enough_tables_are_left_the_formula_is_hardly_ever_too_low() -> No
     for seed in range(6):
         small = coins(seed, 16, 4)
         found, rows = small.system.likelihood(), by_formula(small.system)
-        for record, atom in enumerate(found.labels.tolist()):
+        for record, atom in enumerate(found.known.atoms.labels.tolist()):
             if found.bits[atom] >= 7:
                 assert risk(rows[record]) > risk(small.posterior(record)) - 0.02
 
