@@ -169,7 +169,7 @@ def _open(characters: Characters) -> list[Ints]:
 
 def _of_boxes(width: Ints, theta: Floats, frequencies: Frequencies) -> Floats:
     """(f, s) |φ| of p(u) ∝ exp(θ u), 0 ≤ u ≤ width, (s,) each."""
-    turn, count = 2j * np.pi * np.array(frequencies)[:, None], width + 1.0
+    turn, count = 2j * np.pi * np.array(frequencies)[:, None], (width + 1).astype(np.float64)
     steps = turn - np.abs(theta)
     sums = np.expm1(steps * count) / np.expm1(np.where(turn == 0, -1.0, steps))
     found: Floats = np.abs(sums) / np.exp(log_geometric(-np.abs(theta), count))

@@ -72,6 +72,8 @@ class Likely:
     counts: Counts = field(default_factory=Counts)
     """What was counted of components before; what is now is added."""
     ways: Ways = ALL
+    before: Floats | None = None
+    """(p,) σ² of one record before hypothetical answers: one search for residues serves them all."""
 
     @cached_property
     def fit(self) -> Fit:
@@ -213,7 +215,10 @@ class Likely:
         fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
         seen, marked = fit.observed, in_heaps(self.characters, fit.variances)
         if self.ways.residues_benchmark_only:
-            marked |= left_by_residues(self.characters, lambda columns: self.formula_of(seen.atoms[columns]))
+            before = fit.variances[: seen.people] if self.before is None else self.before[seen.atoms]
+            marked |= left_by_residues(
+                self.characters, before, lambda columns: self.formula_of(seen.atoms[columns])
+            )
         found[seen.atoms] = marked[: seen.people]
         return found
 
@@ -347,7 +352,8 @@ class Asked:
             elif query.kind != "sum":
                 known = known.with_extreme(query, value)
         sums = np.append(past.sums, np.array(added, dtype=np.int64))
-        return replace(past, known=known, sums=sums, fitted=None, allowance=allowance)
+        before = self._variances
+        return replace(past, known=known, sums=sums, fitted=None, allowance=allowance, before=before)
 
     @cached_property
     def known(self) -> Knowledge:
@@ -360,3 +366,12 @@ class Asked:
             return fine
         rows = coefficients_of(fine.atoms, [self.queries[place] for place in self._sums])
         return replace(fine, matrix=np.vstack([fine.matrix, rows]))
+
+    @cached_property
+    def _variances(self) -> Floats:
+        """(p,) of one record of each part, before the answers."""
+        past, labels, fit = self._past.known, self.known.atoms.labels, self._past.fit.sums_alone
+        before, found = np.zeros(past.count), np.zeros(self.known.count)
+        before[fit.observed.atoms] = fit.variances[: fit.observed.people]
+        found[labels[: len(past.atoms.labels)]] = before[past.atoms.labels]
+        return found

@@ -62,20 +62,20 @@ WIDE = 4_096
 """Width from which slacks are alike: ends of one sum share a search."""
 
 
-def left_by_residues(characters: Characters, rows: Callable[[Ints], Floats]) -> Flags:
+def left_by_residues(characters: Characters, variances: Floats, rows: Callable[[Ints], Floats]) -> Flags:
     """(q,) columns of somebody about whom a residue is known that the others in it do not hide.
 
     Args:
         characters: Of the answered sums.
+        variances: (a,) of one record of each column of somebody, before answers that are hypothetical.
         rows: (r, w) distributions by the formula of one record of each of some columns.
     """
     seen, primes = characters.observed, _primes(characters.tilt.windows)
     found = np.zeros(len(seen.sizes), dtype=np.bool_)
     if not primes or not 0 < seen.matrix.shape[0] <= MOST_SUMS:
         return found
-    # by boxes alone, so that one search serves all hypothetical answers
-    width = np.append((seen.high - seen.low)[: seen.people], np.minimum(seen.high[seen.people :], WIDE))
-    search = kept(Search.of(seen, seen.sizes * (width * (width + 2) / 12)))
+    width = np.minimum(seen.high[seen.people :], WIDE)
+    search = kept(Search.of(seen, seen.sizes * np.append(variances, width * (width + 2) / 12)))
     for prime in primes:
         behind = _behind(search, prime)
         if behind is None:
