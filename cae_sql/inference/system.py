@@ -517,7 +517,7 @@ class AnsweredSystem:
             return self._likely_now[1]
         # late: an eighth of a second that a question which is known need not pay
         from cae_sql.inference.posterior.likely import Likely
-        from cae_sql.inference.posterior.windows import Tilt, Windows
+        from cae_sql.inference.posterior.tilt import Tilt, Windows
 
         windows, found = Windows.of(self.grid, domain), self.solved
         if insider is not None:

@@ -60,6 +60,13 @@ class Lists:
         return self.items[self.begin[row] : self.end[row]]
 
 
+def lists_of(rows: Floats, values: Floats) -> tuple[Lists, Lists]:
+    """One list of values, shared by all rows, (r, w), and each row's weights."""
+    count, size = rows.shape
+    first, zero = np.arange(count, dtype=np.int64) * size, np.zeros(count, dtype=np.int64)
+    return Lists(values[:size], zero, zero + size), Lists(rows.ravel(), first, first + size)
+
+
 @dataclass(frozen=True)
 class Rows:
     """Checked distributions; that of row r has `size[r]` values from place `at[r]` on."""

@@ -100,14 +100,11 @@ def measured(probabilities: Floats, domain: Domain, epsilon: float | Fraction | 
         InvalidInput: a row that is no distribution, a bad ε, or more than `MOST_WORK`.
     """
     from cae_sql.measure.batch import areas, entropies
-    from cae_sql.measure.rows import Lists
+    from cae_sql.measure.rows import lists_of
 
     check_work(probabilities, domain)
-    rows, size = probabilities.shape
-    first = np.arange(rows, dtype=np.int64) * size
-    weights = Lists(probabilities.ravel(), first, first + size)
-    zero = np.zeros(rows, dtype=np.int64)
-    values = Lists(domain.values, zero, zero + size)  # one list, shared by all rows
+    rows = len(probabilities)
+    values, weights = lists_of(probabilities, domain.values)
     live = np.ones(rows, dtype=np.bool_)
     at_epsilon = None
     if epsilon is not None:

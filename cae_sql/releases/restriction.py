@@ -185,8 +185,8 @@ def _by_what_is_likely(
     check_room(classes.count, domain)
     found = system.likelihood(domain)
     # whom no sum tells apart has one row; of a class some are in one, some in another
-    shape = classes.count, len(found.rows)
-    shares = csr_array((1.0 / classes.members[classes.labels], (classes.labels, found.labels)), shape)
+    shape, atoms = (classes.count, len(found.rows)), found.known.atoms.labels[: len(classes.labels)]
+    shares = csr_array((1.0 / classes.members[classes.labels], (classes.labels, atoms)), shape)
     return Beliefs(classes.values, classes.members, shares @ found.rows, domain)
 
 

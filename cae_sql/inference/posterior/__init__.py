@@ -10,20 +10,18 @@ what many sums that share one person tell together.
     components.py       exact marginals by component, extremes by inclusion and exclusion; kept
     counting.py         exact marginals under sums: Fourier transforms, and partial sums atom by atom
     weights.py          weighted sets of whole numbers, their sums, and products of sums
-    tilt.py             the distributions of greatest entropy, by Newton's method on its dual
-    windows.py          the same with a prior, and over windows of one step
+    tilt.py             distributions of greatest entropy, by Newton's method; with a prior, and over windows
     likely.py           the posterior of everybody, by atoms, after answers or hypothetical ones
-    observations.py     answered sums as independent rows, ends and ranges with their slack
     fit.py              one fit of these: tilt, leverage, slope
-    leverage.py         the share of each variance that sums explain, and which answers carry it
+    leverage.py         answered sums as independent rows; the share of each variance that these explain
     bell.py             the formula, on any grid
     attained.py         answered extremes as a mixture over who attains them: moments and rows
     noisy.py            ranges of statistics, as observations with noise in the same fit
     range_checks.py     ranges that this does not see: by priors, and by where a weighted sum lies
     heaps.py            sums that are no bell, by characteristic functions
     residues.py         combinations of sums that leave few people modulo a small prime, by rank
-    apart.py            small clusters without the sums that many share
     insiders.py         given the value of anybody else: over all pairs; in small systems counted
+    apart.py            small clusters without the sums that many share
     tabulated.py        what a bell leaves open, from below, by lookup
     baselines.py        areas, and risk against what is said of people like somebody, or the prior
     judging.py          would everybody keep a limit, if these were the answers? By both models, with insiders

@@ -2,11 +2,10 @@
 
 The total of a table makes one component of everybody. So that small clusters are counted all the same, sums
 are left out of which nobody has more than `LITTLE` of the variance that they explain alone, and that so many
-others are in, outside of a cluster, that these are a bell. What they tell of a cluster's records to first
-order stays, exp(v Σ a λ), λ being theirs in the fit of all sums; to second order they tell their leverage.
+others are in, outside of a cluster, that these are a bell. What they tell to first order stays, exp(v Σ a λ),
+λ being theirs in the fit of all sums; to second order they tell their leverage, at most `LITTLE`.
 
-Promise: it hangs on answers, domain and prior alone. Of whom is apart, sums that are left out tell at most
-`LITTLE` of the variance that is left.
+Promise: it hangs on answers, domain and prior alone.
 
 Source: `mathematics.md`, 10.
 """
@@ -20,8 +19,7 @@ import numpy as np
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.heaps import Characters
-from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.leverage import Factor, Observations
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 
 LITTLE = 0.02

@@ -1,20 +1,18 @@
 """Answered extremes that some record must attain: a mixture over the records that may.
 
-Boxes say that nobody is beyond a maximum; that somebody has it makes everybody who can a little more likely
-to be the one. Taking records for independent, each with its own distribution p_i inside of its box,
+That somebody has a maximum makes everybody who can a little more likely to be the one. Taking records for
+independent, each with its own distribution p_i inside of its box,
 
     p_i(v | all extremes attained) ∝ p_i(v) · Σ_M (−1)^|M| [v attains none of M] Π_{j ≠ i} (1 − P_j(M))
 
 over all sets M of extremes, P_j(M) the probability that j attains one of M. Of rows (`mixed`) up to
 `MOST_TOGETHER` extremes that share records are so counted; of more each is taken by itself. An extreme that
-is missed with a chance below `NEVER` even without a few of those who may attain it is left out (`doubtful`).
+is missed with a chance below `NEVER` even without a few of those who may attain it is left out.
 
-Expected sums are raised too (`given`), each extreme being attained independently of the others: without it
-one person in twenty sums, each beside the maximum of twelve others, would be believed far too high.
-
-Sums vary less then than their members do. With p_i the probability of having the extreme, M that nobody does
-and d_i = p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is −c d_i d_j, c = M / (1 − M)², one
-such term for each extreme that shares nobody with others (`shared`).
+Expected sums are raised too (`given`), each extreme being attained independently of the others. Sums vary
+less then than their members do: with p_i the probability of having the extreme, M that nobody does and d_i =
+p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is −c d_i d_j, c = M / (1 − M)², one such term
+for each extreme that shares nobody with others (`shared`).
 
 It neglects that who attains an extreme leaves less of a sum to the others.
 
@@ -31,10 +29,9 @@ from scipy.sparse.csgraph import connected_components
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.components import attained
-from cae_sql.inference.posterior.observations import Observations
-from cae_sql.inference.posterior.tilt import Moments, log_geometric
+from cae_sql.inference.posterior.leverage import Observations
+from cae_sql.inference.posterior.tilt import Moments, Tilt, log_geometric
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 
 MOST_TOGETHER = 6
 """Extremes that share records and are counted together: 64 sets of them."""
@@ -113,11 +110,9 @@ class Attaining:
             row[some] = np.exp(nobody / 2) / anybody * chance * (end - plain.means[some]) / (1.0 - chance)
         return found[found.any(axis=1)]
 
-    def chances(self, theta: Floats, plain: Moments, turned: Floats | float = 0.0) -> Floats:
-        """(2, a) how likely one record of each column has its least, its greatest value, in its box alone;
-        `turned`, (2, a), is what a bell adds to the logarithms."""
-        ends = np.stack([self.low, self.high])
-        logs = np.stack(self.logs) + theta * ends - plain.logs[: len(self.low)] + turned
+    def chances(self, theta: Floats, plain: Moments) -> Floats:
+        """(2, a) how likely one record of each column has its least, its greatest value, in its box alone."""
+        logs = np.stack(self.logs) + theta * np.stack([self.low, self.high]) - plain.logs[: len(self.low)]
         found: Floats = np.exp(np.minimum(logs, 0.0))
         return found
 
@@ -138,32 +133,27 @@ class Attaining:
 
     # --- rows
 
-    def doubtful(self, chances: Floats) -> list[Extreme]:
-        """Extremes that might not be attained, by lower bounds of `chances`: given a record's value, and that
-        as many others attain the other extremes, the rest attain one with their own chances."""
-        found = []
-        for top, some in self.extremes:
-            chance = chances[int(top), some]
-            expected = float(self.sizes[some] @ chance) - (MOST_TOGETHER + 1) * float(chance.max(initial=0.0))
-            if not expected >= -np.log(NEVER / len(self.extremes)):
-                found.append((top, some))
-        return found
-
-    def mixed(
-        self, extremes: list[Extreme], columns: Ints, rows: Floats, width: int, slopes: Floats
-    ) -> Floats:
-        """(c, w) distributions given that some extremes are attained, of all columns that may attain one, by
-        those inside of the boxes, and by how much log p rises per unit at the boxes' ends, (2, c)."""
+    def mixed(self, columns: Ints, rows: Floats, width: int, slopes: Floats) -> tuple[Floats, Flags]:
+        """(c, w) distributions given that extremes are attained, of all columns that may attain one, by those
+        inside of the boxes, and by how much log p rises per unit at the boxes' ends, (2, c); and (c,) of whom
+        some extreme might not be attained."""
         found, own = rows.copy(), self.sizes[columns]
         low_, high_ = self.low[columns], self.high[columns]
-        all_able = np.stack([np.isin(columns, some) for _, some in extremes])
-        tops = np.array([top for top, _ in extremes])
+        all_able = np.stack([np.isin(columns, some) for _, some in self.extremes])
+        tops, at_ends = (
+            np.array([top for top, _ in self.extremes]),
+            _at_ends(low_, high_, rows, width, slopes),
+        )
+        # given a record's value, and that others attain the other extremes, the rest attain one
+        chance = np.where(all_able, at_ends[tops.astype(np.int64)], 0.0)
+        expected = chance @ own - (MOST_TOGETHER + 1) * chance.max(axis=1)
+        doubtful = ~(expected >= -np.log(NEVER / len(tops)))
+        all_able, tops = all_able[doubtful], tops[doubtful]
         labels = connected_components(all_able @ all_able.T)[1]  # of extremes that share records
-        for label in range(int(labels.max()) + 1):
+        for label in np.unique(labels):
             group = np.flatnonzero(labels == label)
             places = np.flatnonzero(all_able[group].any(axis=0))
-            able, top = all_able[np.ix_(group, places)], tops[group]
-            chances = _at_the_ends(low_[places], high_[places], rows[places], width, slopes[:, places])
+            able, top, chances = all_able[np.ix_(group, places)], tops[group], at_ends[:, places]
             plain, low, high = np.ones((3, len(places)))
             each = np.arange(len(group))
             for part in each[None] if len(group) <= MOST_TOGETHER else each[:, None]:
@@ -179,10 +169,10 @@ class Attaining:
         total = found.sum(axis=1, keepdims=True)
         # where nobody is likely to attain an extreme at all, differences have no digits left
         said = total > ALTERNATING
-        return np.where(said, found / np.where(said, total, 1.0), rows)
+        return np.where(said, found / np.where(said, total, 1.0), rows), all_able.any(axis=0)
 
 
-def _factors(able: Flags, top: Flags, chances: tuple[Floats, Floats], own: Ints) -> Floats:
+def _factors(able: Flags, top: Flags, chances: Floats, own: Ints) -> Floats:
     """(3, a) how likely others attain what a record does not: inside, at its least, at its greatest value."""
     found = np.zeros((3, able.shape[1]))
     for count in range(len(top) + 1):
@@ -196,11 +186,11 @@ def _factors(able: Flags, top: Flags, chances: tuple[Floats, Floats], own: Ints)
     return np.where(found > ALTERNATING, found, 0.0)
 
 
-def _at_the_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Floats) -> tuple[Floats, Floats]:
-    """Of the windows that hold the ends what belongs to the one unit: the shape within one is geometric."""
+def _at_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Floats) -> Floats:
+    """(2, c) of the windows that hold the ends what belongs to the one unit: within one p is geometric."""
     last = np.minimum(low // width * width + width - 1, high)
     first = np.maximum(high // width * width, low)
     below = log_geometric(slopes[0], (last - low + 1).astype(np.float64))
     above = log_geometric(-slopes[1], (high - first + 1).astype(np.float64))
     each = np.arange(len(rows))
-    return rows[each, low // width] * np.exp(-below), rows[each, high // width] * np.exp(-above)
+    return np.stack([rows[each, low // width] * np.exp(-below), rows[each, high // width] * np.exp(-above)])

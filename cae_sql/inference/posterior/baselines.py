@@ -3,11 +3,9 @@
 What is said of a group is not disclosure about one person: that nurses earn little is a finding, that *this*
 nurse does is not to be had. So A_baseline is
 
-- `members`: the area of p(v) ∝ prior(v) exp(t v), where t is the record's tilt θ less what the own value has
-  in it. Of the sums x_i is a measurement with precision κ = h / ((1 − h) σ²), so θ = κ (c − μ(θ)) with some c
-  that comes from the others and x_i. Had x_i been what is expected of nobody in particular, μ(0) in place of
-  μ(θ), c were so much less:  t + κ (μ(t) − μ(0)) = θ.
-  Who has little weight in large groups keeps the tilt; whom the sums determine is held against the prior.
+- `members`: the area of p(v) ∝ prior(v) exp(t v), t the record's tilt θ less what the own value has in it:
+  t + κ (μ(t) − μ(0)) = θ, κ = h / ((1 − h) σ²). Who has little weight in large groups keeps the tilt; whom
+  the sums determine is held against the prior.
 - `prior`: the area of what is believed before any answer, as in paper 000: learning of groups counts too.
 
 What skewness adds to a slope (`bell`) counts with the tilt, as what an insider tells does, but not of who is
@@ -22,35 +20,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from cae_sql.compiled import compiled
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.posterior.bell import STILL, stiffness
+from cae_sql.inference.posterior.bell import STILL, SURE, stiffness
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.tabulated import Table
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Floats
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.risk import TOLERANCE
 from cae_sql.threads import in_two
-
-if TYPE_CHECKING:
-    from cae_sql.measure.rows import Lists
 
 Baseline = Literal["members", "prior"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
 MARGIN = 0.05
-"""By how much more at most the risk is under a prior than with skewness. In 15 stars of 25 falling values, up
-to 25 sums over 12 or 40 others, that was too low by up to 0.014; without skewness by up to 0.32, and too
-great by up to 0.29."""
+"""By how much more at most the risk is under a prior than with skewness. In 15 stars of 25 falling values
+that was too low by up to 0.014; without skewness by up to 0.32, and too great by up to 0.29."""
 TILTS, STEEPEST = 1_024, 1e4
-"""Tilts of which areas of baselines are known, to either side of none, up to so much over the domain: there
-next to nothing is left open. From one to the next areas change by a hundredth, and between them by a line up
-to 1e-5."""
+"""Tilts of which areas of baselines are known, to either side of none, up to so much over the domain. From
+one to the next areas change by a hundredth, and between them by a line up to 1e-5."""
 NOTHING = 1e-9
 """Part of the domain's area that is none: λ is not found to more digits where it has no finite value."""
 
@@ -71,24 +64,18 @@ def areas_of_rows(rows: Floats, domain: Domain) -> Floats:
         in_two(work, len(rows), cells**2)
         return found * float(domain.step)
     from cae_sql.measure.batch import areas
+    from cae_sql.measure.rows import lists_of
 
-    return areas(*_lists(rows, domain), np.ones(len(rows), dtype=np.bool_))
+    return areas(*lists_of(rows, domain.values), np.ones(len(rows), dtype=np.bool_))
 
 
 def entropies_of_rows(rows: Floats, domain: Domain, epsilon: float) -> Floats:
     """(r,) H(ε) in bits of distributions (r, w) over the domain's values."""
     from cae_sql.measure.batch import entropies
+    from cae_sql.measure.rows import lists_of
 
-    return entropies(*_lists(rows, domain), np.full(len(rows), epsilon), np.ones(len(rows), dtype=np.bool_))
-
-
-def _lists(rows: Floats, domain: Domain) -> tuple[Lists, Lists]:
-    """One list of values, shared by all rows, and each row's weights."""
-    count, size = rows.shape
-    first, zero = np.arange(count, dtype=np.int64) * size, np.zeros(count, dtype=np.int64)
-    from cae_sql.measure.rows import Lists
-
-    return Lists(domain.values[:size], zero, zero + size), Lists(rows.ravel(), first, first + size)
+    live = np.ones(len(rows), dtype=np.bool_)
+    return entropies(*lists_of(rows, domain.values), np.full(len(rows), epsilon), live)
 
 
 def against(area: Floats, base: Floats, domain: Domain) -> Floats:
@@ -157,7 +144,7 @@ class Baselines:
         found = np.full(likely.known.count, self.areas(np.zeros(1), np.zeros(1))[0])  # whom no sum is about
         fit, by_formula = likely.fit, ~likely.exact[1][seen.atoms] & (likely.fit.variances[some] > STILL)
         kappa = stiffness(fit.leverage[some], fit.variances[some])
-        turn = np.where(by_formula, fit.shift[some] / np.where(by_formula, fit.variances[some], 1.0), 0.0)
+        turn = np.where(by_formula, fit.slope[some] * np.maximum(1.0 - fit.leverage[some], SURE), 0.0)
         found[seen.atoms] = self.areas(kappa, fit.theta[some] + turn)
         return found
 

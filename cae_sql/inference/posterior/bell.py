@@ -6,17 +6,10 @@ with p⁰(v) ∝ prior(v) exp(θ v) its tilted distribution, of mean μ and vari
 p⁰_i(v) · P⁰(the others' sums are b − a_i v), where by the central limit theorem the second factor is Gaussian
 in v; Sherman and Morrison's formula gives κ. With h = 1 the value of the grid next to μ is left.
 
-ℓ (`fit.Fit.slope`) is for skewness. By the saddle point the others' sums have the density
-
-    log P⁰(c + d) ≈ const − ½ dᵀ H⁻¹ d − ½ log det H(λ + H⁻¹ d),   d = −a_i (v − μ).
-
-The determinant changes with d where third central moments τ_j are not 0: to first order, q_j = a_jᵀ H⁻¹ a_j,
-
-    ℓ_i = ½ Σ_{j ≠ i} τ_j q_j a_jᵀ H⁻¹ a_i / (1 − h_i).
-
-Without it expected values do not add up to the sums, and a rare value gets far too little: in 10 sums with
-12 others each, of whom 3 in a hundred have it, the one who has it is given 0.36 in place of 0.91. What is
-cubic in v is left out. The others' sums are taken for continuous; `docs/measure.md` has figures of that.
+ℓ (`fit.Fit.slope`) is for skewness: by the saddle point the density of the others' sums has a factor det H(λ
++ H⁻¹ d)^(−½), d = −a_i (v − μ), which changes with d where third central moments are not 0. Without it a rare
+value gets far too little: in 10 sums with 12 others each, of whom 3 in a hundred have it, the one who has it
+is given 0.36 in place of 0.91. What is cubic in v is left out, and the others' sums are taken for continuous.
 
 Values are gathered in windows of the domain's step. Units are summed one by one where there are few; else the
 bell is integrated over each window, or, where it is nearly flat, read at the window's middle.
@@ -31,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from cae_sql.inference.posterior.tilt import Tilt, normal
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, normal
 
 LISTED = 4_096
 """Units of a domain that are summed one by one."""

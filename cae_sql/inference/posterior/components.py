@@ -23,8 +23,8 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.knowledge import Extreme, Knowledge
 from cae_sql.inference.posterior.counting import counted
+from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
-from cae_sql.inference.posterior.windows import Tilt, Windows
 
 MOST_EXTREMES = 6
 """Extremes of one component: 64 sets of them are counted."""

@@ -1,14 +1,12 @@
 """Exact distributions of records under answered sums: convolution, and dynamic programming over partial sums.
 
-Records are independent, with weighted values, before the sums are known; those of an atom are alike. Atoms
-with the same values and coefficients are taken together, and sums are reduced
-(`cae_sql.inference.facts.basis`), so that disjoint, nested and differenced ones fall apart. Weights of each
-part are tilted by exp(θ u), such that the answered sums are the expected ones: tables with these sums keep
-their proportions, and rounding is small beside what is likely. Then
+Records are independent, with weighted values, before the sums are known; those of an atom are alike. Sums are
+reduced (`cae_sql.inference.facts.basis`), so that disjoint, nested and differenced ones fall apart. Weights
+of each part are tilted by exp(θ u), such that the answered sums are the expected ones: tables with these sums
+keep their proportions, and rounding is small beside what is likely. Then
 
-- of one sum P(value v | sum s) ∝ w(v) · P(sum of the others = s − v), by Fourier transform (`given_sum`).
-  Only sums near s are told apart: what lies further away has, by Bernstein's inequality, a probability below
-  exp(−`NEGLIGIBLE`);
+- of one sum P(value v | sum s) ∝ w(v) · P(sum of the others = s − v), by Fourier transform (`given_sum`),
+  over sums near s: others have, by Bernstein's inequality, a probability below exp(−`NEGLIGIBLE`);
 - of several sums that overlap, free atoms are taken one after the other. A state is what the open rows have
   come to, with the weight of the ways to come there. A row whose free atoms have all been taken closes: what
   it leaves is its basic atom's total. Going back gives the distribution of every atom's total.
@@ -85,14 +83,8 @@ def counted(
         OutOfTime: the sums overlap too much, or cover too many records, to be counted, or cost too much.
         InconsistentAnswers: a sum contradicts others.
     """
-    alike, kind = dict[tuple[object, ...], int](), np.zeros(len(values), dtype=np.int64)
-    for atom, (column, each) in enumerate(zip(np.ascontiguousarray(matrix.T), values, strict=True)):
-        name = column.tobytes(), each.positions.tobytes(), each.weights.tobytes(), each.scale
-        kind[atom] = alike.setdefault(name, len(alike))
-    first = np.unique(kind, return_index=True)[1]
-    values, sizes = [values[atom] for atom in first], np.bincount(kind, sizes).astype(np.int64)
     found, log_weight = [each.weights / each.weights.sum() for each in values], 0.0
-    for part, atoms in _apart(_reduced(matrix[:, first].astype(np.int64), sums, sizes, values), len(values)):
+    for part, atoms in _apart(_reduced(matrix.astype(np.int64), sums, sizes, values), len(values)):
         some = [values[atom] for atom in atoms]
         if not len(part.sums):
             log_weight += int(sizes[atoms[0]]) * (some[0].scale + math.log(float(some[0].weights.sum())))
@@ -110,7 +102,7 @@ def counted(
             return Counted(log_weight, [])
         for atom, p in zip(atoms.tolist(), told.probabilities, strict=True):
             found[atom] = p
-    return Counted(log_weight, [found[each] for each in kind])
+    return Counted(log_weight, found)
 
 
 def _reduced(matrix: NDArray[np.int64], sums: Ints, sizes: Ints, values: list[Weighted]) -> _Reduced:

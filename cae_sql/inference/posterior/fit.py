@@ -25,11 +25,9 @@ from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.attained import Attaining
 from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
-from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.observations import Observations, observations
-from cae_sql.inference.posterior.tilt import CLOSE, Moments, cumulants, fitted, of_boxes
+from cae_sql.inference.posterior.leverage import Factor, Observations, observations
+from cae_sql.inference.posterior.tilt import CLOSE, Moments, Tilt, cumulants, fitted, of_boxes
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.threads import alone
 
 FOUND = 1e-3
@@ -37,9 +35,6 @@ FOUND = 1e-3
 ROUNDS = 60
 """Steps beside attained extremes, at most. What these add changes from step to step, so that few people take
 some dozens; with 20 a sum was 2e-6 off."""
-
-Start = tuple[Ints, Floats]
-"""Right-hand sides and λ of fewer observations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +65,6 @@ class Fit:
     """Whether a tilt was found with what attained extremes add to sums."""
     of_sums: Fit | None = None
     """Of the answered sums alone, if this has what is observed besides (`noisy`); their columns are first."""
-    before: Floats | None = None
-    """(a,) σ² of people before hypothetical answers: one search for residues serves them all."""
     skewed: bool = True
     """Whether skewness is counted."""
 
@@ -81,12 +74,11 @@ class Fit:
         known: Knowledge,
         sums: Ints,
         tilt: Tilt,
-        start: Start | None = None,
         allowance: Allowance = UNLIMITED,
         close: float = CLOSE,
     ) -> Fit:
-        """Of what is known, and right-hand sides of its sums, (k,), by Newton's method from λ of fewer
-        observations, or 0, until expected sums are about `close`.
+        """Of what is known, and right-hand sides of its sums, (k,), by Newton's method until expected sums
+        are about `close`.
 
         Raises:
             InconsistentAnswers: two ends of one sum leave nothing between them.
@@ -104,10 +96,7 @@ class Fit:
             factor = Factor.of(seen.matrix, seen.sizes * now.variances)
             return cls(seen, tilt, ends, point, off, theta, *now, factor, whole=whole)
 
-        given, first = (seen.rows, seen.sizes, seen.sums, moments), _grown(start, seen.sums)
-        plain, off = fitted(*given, first, allowance, close)
-        if first is not None and not off <= FOUND:
-            plain, off = fitted(*given, None, allowance, close)
+        plain, off = fitted(seen.rows, seen.sizes, seen.sums, moments, allowance, close)
         if ends is None or not len(plain):
             return at(plain, off)
         point, plainly_off = plain, off
@@ -164,12 +153,6 @@ class Fit:
         moving[seen.people :] = False
         return np.where(moving, found, 0.0)
 
-    @cached_property
-    def shift(self) -> Floats:
-        """(q,) the same as a shift of what is expected, in units, as an insider's value shifts it."""
-        found: Floats = self.slope * np.maximum(1.0 - self.leverage, SURE) * self.variances
-        return found
-
     def rows(self, columns: Ints, narrowed: bool) -> Floats:
         """(r, w) of some columns of somebody: p⁰, or the bells that leverage makes of it."""
         seen, kappa, theta = self.observed, np.zeros(len(columns)), self.theta[columns]
@@ -177,13 +160,6 @@ class Fit:
             kappa = stiffness(self.leverage[columns], self.variances[columns])
             theta = theta + self.slope[columns]
         return Bells(seen.low[columns], seen.high[columns], theta, self.means[columns], kappa).rows(self.tilt)
-
-
-def _grown(start: Start | None, sums: Ints) -> Floats | None:
-    """λ, (k,), with 0 for new observations; None where those of the start do not come first."""
-    if start is None or not np.array_equal(sums[: len(start[0])], start[0]):
-        return None
-    return np.append(start[1], np.zeros(len(sums) - len(start[0])))
 
 
 def moments_of(observed: Observations, tilt: Tilt) -> Callable[[Floats], Moments]:

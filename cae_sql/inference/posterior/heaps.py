@@ -1,9 +1,8 @@
 """Where sums are no bell: the characteristic function of what the others add, at frequencies other than 0.
 
 The formula of `bell` takes the sum of the others for spread evenly over its lattice. If nearly everybody has
-0 or 10 it is not: the sum of eight others is a multiple of 10, and somebody with 5 in a few such sums is
-found. As a Fourier integral the chance of a sum has, besides the main lobe, which is the bell, one more of
-about the same shape at each frequency f at which
+0 or 10 it is not, and somebody with 5 in a few sums is found. As a Fourier integral the chance of a sum has,
+besides the main lobe, which is the bell, one more at each frequency f at which
 
     Π_{j ≠ i} |φ_j(f)|,   φ_j(f) = E exp(2πi f x_j) under p⁰_j,
 
@@ -28,10 +27,9 @@ import numpy as np
 import scipy
 
 from cae_sql.cached import cached_property
-from cae_sql.inference.posterior.observations import Observations
-from cae_sql.inference.posterior.tilt import log_geometric
+from cae_sql.inference.posterior.leverage import Observations
+from cae_sql.inference.posterior.tilt import Tilt, Windows, log_geometric
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, Windows
 
 Frequencies = tuple[float, ...]
 
@@ -171,17 +169,10 @@ def _open(characters: Characters) -> list[Ints]:
 
 def _of_boxes(width: Ints, theta: Floats, frequencies: Frequencies) -> Floats:
     """(f, s) |φ| of p(u) ∝ exp(θ u), 0 ≤ u ≤ width, (s,) each."""
-    turn: Floats = 2 * np.pi * np.array(frequencies)[:, None]
-    steep: Floats = -np.abs(theta)
-    count: Floats = width.astype(np.float64) + 1.0
-
-    def squared(many: Floats) -> Floats:
-        """|1 − exp((−|θ| + i turn) many)|²."""
-        turned: Floats = 4 * np.exp(steep * many) * np.sin(turn * many / 2) ** 2 + np.expm1(steep * many) ** 2
-        return turned
-
-    one = np.where(turn == 0, 1.0, squared(np.ones_like(count)))
-    found: Floats = np.sqrt(squared(count) / one) / np.exp(log_geometric(steep, count))
+    turn, count = 2j * np.pi * np.array(frequencies)[:, None], (width + 1).astype(np.float64)
+    steps = turn - np.abs(theta)
+    sums = np.expm1(steps * count) / np.expm1(np.where(turn == 0, -1.0, steps))
+    found: Floats = np.abs(sums) / np.exp(log_geometric(-np.abs(theta), count))
     return np.where(turn == 0, 1.0, found)
 
 

@@ -7,13 +7,13 @@ regression. In terms of the formula of `bell`:
     h' = h_i + V_ij² / V_jj,    δ = (σ_i / σ_j) (V_ij / V_jj) (u − μ_j),
     p_i(v) ∝ p⁰_i(v) · exp(−½ κ' (v − μ_i − δ / h')²),    κ' = h' / ((1 − h') σ_i²).
 
-Skewness adds ℓ (1 − h') σ_i² to δ; risks are the greater of those with it and without (`likely.Likely.both`).
-The baseline is that of an insider as well, with κ' and θ' = θ + δ / σ².
+Skewness adds ℓ (1 − h') σ_i² to δ; risks are the greater of those with it and without. The baseline is that
+of an insider as well, with κ' and θ' = θ + δ / σ².
 
 The greatest risk over all pairs is bounded in three steps, each for the records that the one before does not
-settle: by leverage alone (Cauchy and Schwarz); by V, with one bound from the table of bells (`tabulated`) for
-all pairs of a record whose h' and δ are at the same of some levels; then pair by pair, by the table, and by
-measuring those that the table does not settle, the worst first.
+settle: by leverage alone (Cauchy and Schwarz); by V, with one bound from `tabulated` for all pairs of a
+record whose h' and δ are at the same of some levels; then pair by pair, by the table and by measuring, the
+worst first.
 
 In small components, where a bell is a poor model of two values (risks were up to 0.22 too low in systems of
 up to seven people), the posterior is counted anew for each insider and value.
@@ -148,19 +148,13 @@ class Measure:
         return self.judged(*self.bad(left, self.bases(likely.fit, twice, part)).reshape(2, -1))
 
 
-class WithInsider(NamedTuple):
-    """What `risks_with_insider` finds."""
-
-    risk: Floats
-    """(p,) where at most what was enough, a bound over all insiders and values; else beyond it, for one."""
-    pairs: int
-    """How many pairs of a record and an insider were looked at."""
-
-
 def risks_with_insider(
     likely: Likely, values: Floats, measure: Measure, enough: float, spared: Flags | None = None
-) -> WithInsider:
+) -> tuple[Floats, int]:
     """How bad the formula's posterior of a record of each atom may be, alone and for any insider.
+
+    (p,) where at most what was enough, a bound over all insiders and values; else beyond it, for one. And how
+    many pairs of a record and an insider were looked at.
 
     Args:
         likely: What is likely.
@@ -180,7 +174,7 @@ def risks_with_insider(
         worst[part] = _over_pairs(likely, part, values, measure, enough)
     risk = np.full(likely.known.count, -np.inf)
     risk[seen.atoms] = worst
-    return WithInsider(risk, len(some) * seen.people)
+    return risk, len(some) * seen.people
 
 
 def bounds_of(fit: Fit, values: Floats) -> Floats:
@@ -221,7 +215,7 @@ def _of_ranges(likely: Likely, columns: Ints, gains: Floats, shifts: Floats, mea
 
 
 def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure, enough: float) -> Floats:
-    """(r,) of some columns, as `WithInsider.risk`."""
+    """(r,) of some columns, as `risks_with_insider`."""
     fit, people, h = likely.fit, likely.fit.observed.people, likely.fit.leverage[columns]
     variance, part = fit.variances[columns], telling(fit)[:people]
     between = shared(fit, columns)[:people]
@@ -271,7 +265,7 @@ def ranges_of(
 
 
 def _measured(likely: Likely, column: int, values: Floats, measure: Measure, enough: float) -> float:
-    """As `WithInsider.risk` of a column, by single pairs."""
+    """As `risks_with_insider` of a column, by single pairs."""
     fit, others = likely.fit, np.arange(likely.fit.observed.people)
     others = others[(others != column) | (fit.observed.sizes[column] > 1)]
     told = given(fit, column, others[:, None], values[others])

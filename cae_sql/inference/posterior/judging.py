@@ -36,8 +36,8 @@ from cae_sql.inference.posterior.fit import FOUND, Fit
 from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, risks_with_insider
 from cae_sql.inference.posterior.likely import Asked, Likely
 from cae_sql.inference.posterior.marginals import about_everybody, counted_marginals
+from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
 
@@ -264,9 +264,9 @@ class LikelyQuestion(ModelQuestion):
     def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
         """How bad the worst is that an insider's value can bring about."""
         counted = counted_with_insider(likely, measure)
-        by_formula = risks_with_insider(likely, ends_of(likely.fit), measure, enough, counted.atoms)
-        allowance.spend(PAIR * by_formula.pairs)
-        each = np.where(counted.atoms, counted.risk, by_formula.risk)
+        by_formula, pairs = risks_with_insider(likely, ends_of(likely.fit), measure, enough, counted.atoms)
+        allowance.spend(PAIR * pairs)
+        each = np.where(counted.atoms, counted.risk, by_formula)
         if not each.max() <= enough:
             self._leave_open(likely, np.flatnonzero(~(each <= enough)))
         return float(each.max())

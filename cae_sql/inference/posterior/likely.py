@@ -28,16 +28,15 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import with_spares
 from cae_sql.inference.posterior.apart import LITTLE, Apart
-from cae_sql.inference.posterior.attained import Extreme
 from cae_sql.inference.posterior.bell import STILL, stiffness
 from cae_sql.inference.posterior.components import Aside, Component, Counts, gathered
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.heaps import Characters, in_heaps
+from cae_sql.inference.posterior.leverage import Observations
 from cae_sql.inference.posterior.noisy import with_observed
-from cae_sql.inference.posterior.observations import Observations
 from cae_sql.inference.posterior.residues import left_by_residues
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.inference.ways import ALL, Ways
 
 MOST_UNITS = 20_000
@@ -46,9 +45,6 @@ MOST_FREE, MOST_ENTRIES = 24, 4_000
 """Atoms that a component's sums leave open, and atoms times sums, up to which it is counted."""
 STEPS, ALL_STEPS = 400_000, 8_000_000
 """Steps from a state to another for one component, for all of them: a tenth of a second, a second or two."""
-FEW_BITS, MORE = 16.0, 3
-"""Where so few bits of tables are left, so many times the steps may be spent: the formula fails there first.
-Of 30 records of 0/1 under 8 to 12 sums all were counted so, of 40 none with ten times the steps, in 4 s."""
 RELIABLE = 10.0
 """Bits of tables from which the formula is relied upon. Of 20 records of 0/1 its risk was too low by at most
 0.005 in systems of 37 to 1,272 tables, by up to 0.23 in such of 14 to 180; others have other lattices."""
@@ -76,6 +72,8 @@ class Likely:
     counts: Counts = field(default_factory=Counts)
     """What was counted of components before; what is now is added."""
     ways: Ways = ALL
+    before: Floats | None = None
+    """(p,) σ² of one record before hypothetical answers: one search for residues serves them all."""
 
     @cached_property
     def fit(self) -> Fit:
@@ -87,14 +85,14 @@ class Likely:
         """
         if self.fitted is not None:
             return self.fitted
-        found = Fit.of_answers(self.known, self.sums, self.tilt, allowance=self.allowance)
+        found = Fit.of_answers(self.known, self.sums, self.tilt, self.allowance)
         return with_observed(found, self.known)
 
     @cached_property
     def straight(self) -> Likely:
         """The same by a formula without skewness, which is sometimes nearer; what is counted is as here."""
         found = replace(self, fitted=replace(self.fit, skewed=False, worked_out=self.fit.leverage))
-        shared = ("exact", "_doubtful", "apart", "heaped")
+        shared = ("exact", "apart", "heaped")
         vars(found).update({name: getattr(self, name) for name in shared})
         return found
 
@@ -150,30 +148,13 @@ class Likely:
     def _attaining(self) -> tuple[Ints, Floats]:
         """Atoms that may attain an extreme which others might not, ascending, and their rows, (a, w)."""
         fit, seen = self.fit, self.fit.observed
-        at = np.unique(np.concatenate([*(some for _, some in self._doubtful), np.zeros(0, dtype=np.int64)]))
-        rows = fit.rows(at, narrowed=True)
-        if fit.ends is None or not len(at):
-            return seen.atoms[at], rows
+        if fit.ends is None:
+            return seen.atoms[:0], np.zeros((0, self.tilt.windows.count))
+        at = np.unique(np.concatenate([some for _, some in fit.ends.extremes]))
         kappa, turned = stiffness(fit.leverage[at], fit.variances[at]), fit.theta[at] + fit.slope[at]
         slopes = turned - kappa * (np.stack([seen.low[at], seen.high[at]]) - fit.means[at])
-        width = self.tilt.windows.width
-        return seen.atoms[at], fit.ends.mixed(self._doubtful, at, rows, width, slopes)
-
-    @cached_property
-    def _doubtful(self) -> list[Extreme]:
-        """Answered extremes that might not be attained."""
-        fit, seen = self.fit, self.fit.observed
-        if fit.ends is None:
-            return []
-        some = slice(0, seen.people)
-        low, high, theta, means = seen.low[some], seen.high[some], fit.theta[some], fit.means[some]
-        kappa, slope = stiffness(fit.leverage[some], fit.variances[some]), fit.slope[some]
-        reach = np.maximum(means - low, high - means)
-        # what a bell makes of a value is at most as much as at its top
-        most = np.minimum(np.abs(slope) * reach, slope**2 / (2.0 * np.maximum(kappa, np.finfo(float).tiny)))
-        away = np.stack([low, high]) - means
-        bell = slope * away - 0.5 * kappa * away**2 - most
-        return fit.ends.doubtful(fit.ends.chances(theta, self.tilt.moments(low, high)(theta), bell))
+        rows, some = fit.ends.mixed(at, fit.rows(at, narrowed=True), self.tilt.windows.width, slopes)
+        return seen.atoms[at[some]], rows[some]
 
     # --- where the formula is relied upon
 
@@ -234,7 +215,7 @@ class Likely:
         fit, found = self.fit.sums_alone, np.zeros(self.known.count, dtype=np.bool_)
         seen, marked = fit.observed, in_heaps(self.characters, fit.variances)
         if self.ways.residues_benchmark_only:
-            before = fit.variances[: seen.people] if fit.before is None else fit.before
+            before = fit.variances[: seen.people] if self.before is None else self.before[seen.atoms]
             marked |= left_by_residues(
                 self.characters, before, lambda columns: self.formula_of(seen.atoms[columns])
             )
@@ -260,7 +241,7 @@ class Likely:
         rows[free], counted[free] = self._rows(free, narrowed=False), True
         left = self.allowed(ALL_STEPS)
         for atoms in self._small if self.ways.counting_benchmark_only else ():
-            steps = min(STEPS * (MORE if self.bits[atoms].min() < FEW_BITS else 1), left.steps)
+            steps = min(STEPS, left.steps)
             part = Allowance(steps, left.until)
             with contextlib.suppress(OutOfTime):
                 found = self.counted_units(atoms, None, part)
@@ -325,11 +306,6 @@ class Likely:
     # --- what is said of everybody
 
     @property
-    def labels(self) -> Ints:
-        """(n,) atom of each record, and behind them of each lump."""
-        return self.known.atoms.labels[: self.known.atoms.real]
-
-    @property
     def counted(self) -> Flags:
         """(p,) whether a row is exact; else it is the formula's."""
         return self.exact[1]
@@ -350,7 +326,8 @@ class Likely:
     def plain(self) -> Flags:
         """(p,) whose row is the formula's, with no extreme mixed in."""
         found: Flags = ~self.counted
-        found[self._attaining[0]] = False
+        for each in self.both:
+            found[each._attaining[0]] = False
         return found
 
 
@@ -375,10 +352,8 @@ class Asked:
             elif query.kind != "sum":
                 known = known.with_extreme(query, value)
         sums = np.append(past.sums, np.array(added, dtype=np.int64))
-        before = past.fit.sums_alone
-        fit = Fit.of_answers(known, sums, past.tilt, (before.observed.sums, before.point), allowance)
-        fit = with_observed(replace(fit, before=self._variances[fit.observed.atoms]), known)
-        return replace(past, known=known, sums=sums, fitted=fit, allowance=allowance)
+        before = self._variances
+        return replace(past, known=known, sums=sums, fitted=None, allowance=allowance, before=before)
 
     @cached_property
     def known(self) -> Knowledge:

@@ -37,8 +37,8 @@ from cae_sql.inference.posterior.baselines import (
 )
 from cae_sql.inference.posterior.components import Component, Counts, attained, gathered
 from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.measure.distribution import is_number
 from cae_sql.risk import Epsilon

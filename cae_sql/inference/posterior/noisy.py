@@ -4,26 +4,18 @@ A range of width w of a count over S is taken for the sum over S, known but for 
 
     min( (w²/12) · Var(x) / Var(g),  (π/2 − 1) · Var(Σ x given earlier answers and observations) ),
 
-g being 1 for those who are counted and 0 for others: as if to know g were to know x. The second is the noise
-of the most telling single limit, one in the middle of what is expected. A range of a weighted sum, Σ a x, is
-that very observation with noise w²/12.
+g being 1 for those who are counted: as if to know g were to know x. The second is the noise of the most
+telling single limit. A range of a weighted sum is that very observation with noise w²/12.
 
-A record's precision is κ = κ_all + `LUCK` κ_observations: that of sums and observations together, and that of
-the observations alone. So what counts say beside sums over the same people counts, and so does what both say
-together; and the bell is narrower than one around the mean of who is at an end of the domain. It is a brake,
-not an estimate. Expected sums stay where the answered sums put them.
+A record's precision is κ_all + `LUCK` κ_observations: that of sums and observations together, and that of the
+observations alone. It is a brake, not an estimate. Expected sums stay where the answered sums put them.
 
-**Spreads**, Σ (x − mean)², are no sum. Beside the people's sum, known or not, a range of their spread says
-how large Σ (x − c)² is, for some c. Of one of them, i, that is (x_i − c)² known but for noise, of variance
-
-    N = what the range leaves (as above) + Σ over others of the variance of (x_j − c)².
-
-Against its value at the mean μ that parabola is (v − μ)(v + μ − 2c). So the likelihood of v falls no faster
-than a bell around μ with κ = s² / N, s the greatest |v + μ − 2c| of the values that i may have; it counts
-`TIMES`, since differences between two values are up to twice s. Where the sum is not known, c is the mean of
-the members, but others vary more than around the c of which (x − c)² has least to do with x: so N takes the
-others around such a c of their own, and s the greater of the two. The two members who vary most count for
-nothing in N: one may be i, one an insider.
+**Spreads**, Σ (x − mean)². A range of one says how large Σ (x − c)² is, for some c. Of one member i it is
+(x_i − c)² known but for noise N: what the range leaves, and the variance of the others' (x_j − c)². So the
+likelihood of v falls no faster than a bell around μ with κ = s² / N, s the greatest |v + μ − 2c| of the
+values that i may have; it counts `TIMES`. Where the sum is not known, c is the mean of the members, and N
+takes the others around the c of which (x − c)² has least to do with x, and s the greater of the two. The two
+members who vary most count for nothing in N: one may be i, one an insider.
 
 Promise: a bell of each record that ranges narrow at least as much as they would with Gaussian others. Under
 which priors no bell around the mean sees any of this is for `range_checks`.
@@ -48,14 +40,11 @@ from cae_sql.inference.posterior.tilt import cumulants
 from cae_sql.inference.posterior.weights import Floats, Ints
 
 LUCK = 20.0
-"""How often what observations tell alone is counted. A bell in the middle of the domain must be 18 times as
-narrow as one around an end to leave as much as somebody at that end has in one case of a hundred. Of stars of
-ranges, over 3 to 26 values, 12 to 100 others in each, as many as kept a limit of 0.5, the exact risk was past
-it in up to 32 of a hundred draws with 6, 9 with 12, and 2 with 20; of 0.3 in up to 35, 30, and 5."""
+"""How often what observations tell alone is counted. Of stars of ranges, over 3 to 26 values, as many as kept
+a limit of 0.5, the exact risk was past it in up to 32 of a hundred draws with 6, 9 with 12, and 2 with 20."""
 TIMES = 10.0
-"""How often what spreads tell is counted. Of stars over 3 to 11 values, 32 to 212 others in each range, as
-many as kept a limit of 0.3 or 0.5, the exact risk was past it in at most one of 200 draws; with 7 in up to 7
-of a hundred, with 4 in up to 13."""
+"""How often what spreads tell is counted. Of like stars the exact risk was past the limit in at most one of
+200 draws; with 7 in up to 7 of a hundred, with 4 in up to 13."""
 ONE_LIMIT = float(np.pi / 2 - 1)
 """Of a variance, the noise with which a limit in the middle tells on which side of it a value lies."""
 LEAST = 1e-9

@@ -1,17 +1,16 @@
 """Checks of ranges of statistics, for what observations with noise (`noisy`) do not see.
 
-**Priors under which no bell around the mean sees a range** (`sees`). Where most values are at both ends of
-the domain, or there are two, no bell around the mean tells one end from the other, and a range may. So for
-the prior, its tilts, and the shortest boxes that the limit allows, for each value v and precision κ, a bell
-around v, `SPARE` times as precise, is held against the one around the mean that κ is judged by
-(`noisy.LUCK`): if that around some v leaves less than the limit asks for, so must the other.
+**Priors under which no bell around the mean sees a range** (`sees`): where most values are at both ends of
+the domain, or there are two. For the prior, its tilts, and the shortest boxes that the limit allows, for each
+value v and precision κ, a bell around v, `SPARE` times as precise, is held against the one around the mean
+that κ is judged by (`noisy.LUCK`): if that around some v leaves less than the limit asks for, so must the
+other.
 
-**Where a range of a weighted sum lies** (`says_too_much`). A sum that is far from what is expected tilts
-everybody, most of all whoever weighs most. Given the exact sums, Σ w x moves only by w̃ = w − Aᵀλ,
-A D Aᵀ λ = A D w, the part of the weights that the sums do not say. A distribution tilted by s w̃, with s such
-that the sum is expected where a Gaussian cut off at the range's ends has its mean, is to first order what the
-range makes likely. Held against it is the distribution before, and the same tilted as by a typical weight:
-what is said of all alike is a finding about the group.
+**Where a range of a weighted sum lies** (`says_too_much`). A sum far from what is expected tilts everybody,
+most of all whoever weighs most, by w̃ = w − Aᵀλ, A D Aᵀ λ = A D w: the part of the weights that exact sums do
+not say. A distribution tilted by s w̃, with s such that the sum is where a Gaussian cut off at the range's
+ends has its mean, is held against that before, and that tilted as by a typical weight: a finding about the
+group.
 
 Promise: `sees` hangs on the prior, the domain and the limit alone.
 
@@ -30,8 +29,8 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import areas_of_rows
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.noisy import LUCK
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 from cae_sql.measure import uniform_area
 
 MOST = 32

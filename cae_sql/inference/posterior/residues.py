@@ -6,16 +6,15 @@ except X the sums have a lower rank modulo 2 than over the rational numbers. X i
 the characteristic function (`heaps`) of what is left, two people left out, is small at every k / p.
 
 Sums are eliminated modulo p, and modulo a large prime drawn by each process, which stands for rational
-numbers, columns of many people first. Where both have the same pivots there is no such combination. Else each
-row behind the first pivot that differs is looked at: whether it hides too little, and whether the rank of the
-other columns is lower modulo p.
+numbers, columns that can hide most first. Where both have the same pivots there is no such combination. Else
+each row behind the first pivot that differs is looked at: whether it hides too little, and whether the rank
+of the other columns is lower modulo p.
 
 Promise: fail closed. Whoever is marked is counted, or not told. Nothing is promised of what is missed: among
 columns of one person each a combination may escape all orders; primes are those of `PRIMES`; of more than
 `MOST_SUMS` sums none is looked at.
 
-Source: `mathematics.md`, 10; elimination over finite fields, and information-set decoding (Prange 1962) for
-single columns.
+Source: `mathematics.md`, 10; information-set decoding (Prange 1962) for single columns.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from cae_sql.cached import cached_property
 from cae_sql.inference.facts.rank import components, eliminated
 from cae_sql.inference.facts.span import drawn_prime
 from cae_sql.inference.posterior.heaps import Characters
-from cae_sql.inference.posterior.observations import Observations
+from cae_sql.inference.posterior.leverage import Observations
+from cae_sql.inference.posterior.tilt import Windows
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
-from cae_sql.inference.posterior.windows import Windows
 from cae_sql.threads import alone
 
 PRIMES = tuple(p for p in range(2, 100) if all(p % d for d in range(2, p)))

@@ -1,25 +1,24 @@
 """Lower bounds of the area or entropy of bells (`bell`), by lookup: a bell is two numbers.
 
 With x = v − c, c the domain's centre, a bell over a box is p ∝ prior(v) exp(s x − ½ κ x²). Let y = s / f and
-f = κ + `SOFT` / width². A cell is [y₀, y₁] × [f₀, f₁]. The exponents of a bell inside are interpolated,
-linearly in y and then in f, between those of the bells q_ij at its corners, s = y f being linear in each; so
-p is their normalised geometric mean. A geometric mean of two numbers whose logarithms are D apart is at least
-exp(−D² / 8) times the arithmetic mean of the same weights w_ij (Hoeffding), and normalising only raises it.
-So on a part B of the box
+f = κ + `SOFT` / width². A cell is [y₀, y₁] × [f₀, f₁]. The exponents of a bell inside are linear in y, then
+in f, between those of the bells q_ij at its corners: p is their normalised geometric mean. A geometric mean
+of two numbers whose logarithms are D apart is at least exp(−D² / 8) times the arithmetic mean of the same
+weights w_ij (Hoeffding), and normalising only raises it. So on a part B of the box
 
     p ≥ c Σ w_ij q_ij,   c = exp(−max_B D_y² / 8 − max_B (D_f + E)² / 8),
 
-where E = max_B D_y² / 8 + 2 τ is by how much the normaliser between two corners may be off theirs. B has all
-but `OUTSIDE` = τ of each q_ij. H(ε) and A are concave and never negative, so A(p) is at least
-c min_ij q_ij(B) A(q_ij | B), and by the entropy of a mixture of n values
+E = max_B D_y² / 8 + 2 τ being how far the normaliser between two corners may be off. B has all but `OUTSIDE`
+= τ of each q_ij. H(ε) and A are concave and never negative, so A(p) ≥ c min_ij q_ij(B) A(q_ij | B), and by
+the entropy of a mixture of n values
 
     q(B) A(q | B) ≥ A(q) − W (τ log2 n + h(τ)),
 
-h being the binary entropy, and W what ε goes up to (1 for H). Within a window of several units D is greater
-by at most what it changes over it.
+h the binary entropy, W what ε goes up to (1 for H). Within a window of several units D is greater by at most
+what it changes over it.
 
-Promise: a lower bound for all bells of some cells, worked out from each cell alone, when it is first looked
-up: it hangs on nothing that was looked up before.
+Promise: a lower bound for all bells of some cells, worked out from each cell alone: it hangs on nothing that
+was looked up before.
 
 Source: `mathematics.md`, 7; the bound is this project's.
 """
@@ -33,12 +32,11 @@ from collections.abc import Callable
 import numpy as np
 
 from cae_sql.inference.posterior.bell import Bells
+from cae_sql.inference.posterior.tilt import Tilt
 from cae_sql.inference.posterior.weights import Floats, Ints
-from cae_sql.inference.posterior.windows import Tilt
 
 ALONG_Y, ALONG_F = 0.08, 0.07
-"""Sizes of cells: of y in terms of 1 / √f, of f as a part of it. A day of wages took 38 CPU seconds, 42 with
-0.12 and 0.1 (64 cells a range), 43 with 0.06 and 0.05 (256 cells)."""
+"""Sizes of cells: of y in terms of 1 / √f, of f as a part of it."""
 SOFT = 1.0
 """κ times the domain's width squared that is next to nothing: there cells are as wide as at 0."""
 OUTSIDE = 1e-5
@@ -50,8 +48,7 @@ ENTRIES = 4_000_000
 MOST = 1_000_000
 """Cells that are kept in a table; then it begins anew."""
 LITTLE = 128
-"""Cells of a range that are looked up; the bound of a wider one is 0. With 64 cells of 0.06 three groups of
-the wages were not told for lack of work."""
+"""Cells of a range that are looked up; the bound of a wider one is 0."""
 RANGES = 20_000
 """That are looked up at once: a million cells and less."""
 BOXES, ROWS, PLACES = 1 << 18, 1 << 16, 1 << 27

@@ -5,6 +5,9 @@ expected sums the answered ones: it minimises Σ_records log Σ_u exp(θ u) − 
 answer leaves no choice (a sum at the edge of what boxes allow) λ has no finite value; it then stops where
 what is left undecided is below `CLOSE`.
 
+`Tilt` has it by windows of one step of the domain, p(u) ∝ prior(u) exp(θ u), in closed form within them; a
+prior is spread evenly within one, since one step is what risk is judged at.
+
 Source: I. Csiszár, "Sanov property, generalized I-projection and a conditional limit theorem" (1984): it is
 what records look like, given the sums, in large systems.
 """
@@ -13,15 +16,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import scipy
 
-from cae_sql.errors import OutOfTime
+from cae_sql.domain import Domain, exact, grid_values
+from cae_sql.errors import InvalidInput, OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
+from cae_sql.inference.facts.query import Grid
 from cae_sql.inference.intervals.interior import gram
 from cae_sql.inference.posterior.weights import Floats, Ints, Weighted
+from cae_sql.inference.tables.priors import Prior
 from cae_sql.threads import alone
 
 STEPS = 200
@@ -46,6 +53,10 @@ NEAR = 0.005
 third cumulant of a steep tilt is off by a thousandth with 0.02, with this by a twentieth of that."""
 LARGEST_SHIFT = 1e4
 """Greatest logarithm that `reweighted` multiplies tables by, so that it is right to twelve decimals."""
+LARGEST = 50_000_000
+"""Probabilities that are held at once: 400 MB."""
+MOST_WITH_PRIOR = 5_000_000
+"""Groups of records times windows of a model with a prior."""
 
 
 class Moments(NamedTuple):
@@ -132,14 +143,13 @@ def fitted(
     sizes: Ints,
     sums: Ints,
     moments: Callable[[Floats], Moments],
-    start: Floats | None = None,
     allowance: Allowance = UNLIMITED,
     close: float = CLOSE,
 ) -> tuple[Floats, float]:
     """λ, (k,), of independent sums, and how many standard deviations expected sums are off there, about.
 
     By (k, p) coefficients, (p,) records in each atom, (k,) right-hand sides, moments of one record of each
-    atom, by θ, and λ of like sums, None for 0; `close` are standard deviations that are near enough.
+    atom, by θ; `close` are standard deviations that are near enough.
 
     Raises:
         OutOfTime: more than may be spent.
@@ -153,7 +163,7 @@ def fitted(
         now = moments(columns @ point)
         return point, now, float(m @ now.logs - point @ sums)
 
-    (point, now, value), decrement = at(np.zeros(matrix.shape[0]) if start is None else start), math.inf
+    (point, now, value), decrement = at(np.zeros(matrix.shape[0])), math.inf
     for _ in range(STEPS):
         if not allowance.spend(matrix.nnz + FIGURED * len(m)):
             raise OutOfTime("the model of greatest entropy was not found in time")
@@ -220,3 +230,118 @@ def log_geometric(theta: Floats, count: Floats) -> Floats:
     rise = np.maximum(theta, 0.0) * (count - 1)
     found: Floats = np.where(flat, np.log(np.maximum(count, 1.0)), logs + rise)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Units of the grid gathered in windows of one step of the domain."""
+
+    width: int
+    """Units in a window."""
+    count: int
+    values: Floats
+    """(w,) at which each begins: the domain's values."""
+
+    @classmethod
+    def of(cls, grid: Grid, domain: Domain | None) -> Windows:
+        """Those of a system's grid; without a domain each unit is one.
+
+        Raises:
+            InvalidInput: no grid, a domain that does not fit it, or more than `LARGEST` windows.
+        """
+        if not grid.whole:
+            raise InvalidInput("candidate models need a grid: give the system a resolution")
+        units = int(grid.top) + 1
+        step = grid.unit if domain is None else exact(domain.step)
+        if domain is not None and exact(domain.minimum) != grid.minimum:
+            raise InvalidInput(
+                f"the domain begins at {domain.minimum}, the system at {float(grid.minimum):g}; "
+                "give both the same minimum"
+            )
+        width = step / grid.unit
+        if width.denominator != 1:
+            raise InvalidInput(
+                f"a step of {float(step):g} is no multiple of the resolution {float(grid.unit):g}; "
+                "take one that is"
+            )
+        count = -(-units // int(width))
+        if count > LARGEST:
+            raise InvalidInput(f"{count:,} values are too many to hold; take a coarser step")
+        return cls(int(width), count, grid_values(np.arange(count), grid.minimum, step))
+
+    def gathered(self, units: Ints, weights: Floats) -> Floats:
+        """(w,) weights of units, added up by window."""
+        found: Floats = np.bincount(units // self.width, weights, self.count).astype(np.float64)
+        return found
+
+    def check_rows(self, atoms: int, most: int = LARGEST) -> None:
+        """Whether rows for so many atoms can be held.
+
+        Raises:
+            InvalidInput: they cannot.
+        """
+        if atoms * self.count > most:
+            raise InvalidInput(
+                f"{atoms:,} groups of records with {self.count:,} values each are too many to hold; "
+                "take a coarser step"
+            )
+
+
+def normal(logs: Floats) -> Floats:
+    """Rows of logarithms as rows of sum 1, whatever their scale."""
+    p = np.exp(logs - logs.max(axis=1, keepdims=True))
+    found: Floats = p / p.sum(axis=1, keepdims=True)
+    return found
+
+
+class Tilt:
+    """Distributions on one grid of greatest entropy relative to a prior, with given expected sums."""
+
+    def __init__(self, windows: Windows, prior: Prior | None = None) -> None:
+        """Without a prior, or with one of a grid too fine to list, all units are alike."""
+        self.windows = windows
+        self.logs: Floats | None = None
+        """(w,) logarithm of the prior weight of a unit in each window; None where all are alike."""
+        if prior is not None and len(prior.odds):
+            mass = windows.gathered(np.arange(len(prior.odds)), np.exp(prior.odds))
+            units = windows.gathered(np.arange(len(prior.odds)), np.ones(len(prior.odds)))
+            self.logs = np.log(mass / units)
+
+    @property
+    def name(self) -> tuple[int, int, bytes]:
+        """Equal for tilts that say the same of the same boxes."""
+        return self.windows.width, self.windows.count, b"" if self.logs is None else self.logs.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tilt) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def moments(self, low: Ints, high: Ints) -> Callable[[Floats], Moments]:
+        """Of one record of each atom, by θ (p,): its box, (p,) each.
+
+        Raises:
+            InvalidInput: too many groups of records with a prior.
+        """
+        if self.logs is None:
+            return of_boxes(low, high)
+        self.windows.check_rows(len(low), MOST_WITH_PRIOR)
+        return of_windows(*self.parts(low, high), self.logs)
+
+    def rows(self, low: Ints, high: Ints, theta: Floats) -> Floats:
+        """(p, w) one record's distribution for each atom, from its box and θ, (p,) each."""
+        first, last = self.parts(low, high)
+        count = last - first + 1
+        steep = np.broadcast_to(theta[:, None], first.shape)
+        logs = steep * (first - low[:, None]) + log_geometric(steep, np.maximum(count, 1).astype(float))
+        if self.logs is not None:
+            logs = logs + self.logs
+        return normal(np.where(count > 0, logs, -np.inf))
+
+    def parts(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """(p, w) each: the part of each box in each window."""
+        starts = np.arange(self.windows.count) * self.windows.width
+        first = np.maximum(starts, low[:, None])
+        last = np.minimum(starts + self.windows.width - 1, high[:, None])
+        return first, last

@@ -17,8 +17,7 @@ from cae_sql.inference.facts.extremes import bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.intervals.interior import Floats, sparse_columns
-from cae_sql.inference.posterior.tilt import Moments, fitted
-from cae_sql.inference.posterior.windows import MOST_WITH_PRIOR, Tilt, Windows
+from cae_sql.inference.posterior.tilt import MOST_WITH_PRIOR, Moments, Tilt, Windows, fitted
 from cae_sql.inference.tables.kernel_moves import spread_out
 from cae_sql.inference.tables.mixing import totals_of
 from cae_sql.inference.tables.pool import NOBODY, Pool, settled

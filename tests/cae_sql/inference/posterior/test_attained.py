@@ -116,12 +116,13 @@ def test_extremes_that_hundreds_may_attain_can_be_left_out(seed: int, size: int)
         patch.setattr(attained, "NEVER", 1e-300)  # then everything is reckoned with
         whole = likely(of_many(seed, size))
         assert found.rows == pytest.approx(whole.rows, abs=1e-5)
-        assert len(found._doubtful) <= len(whole._doubtful)
+        assert len(found._attaining[0]) <= len(whole._attaining[0])
 
 
 def test_of_thousands_none_is_reckoned_with_and_of_tens_all_are() -> None:
-    assert not likely(of_many(1, 40_000))._doubtful
-    assert len(likely(of_many(1, 40))._doubtful) == 3
+    assert not len(likely(of_many(1, 40_000))._attaining[0])
+    some = likely(of_many(1, 40))
+    assert len(some._attaining[0]) == some.fit.observed.people
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.posterior.baselines import Baselines, Risks, posterior_risks
-from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import likely, risk, star

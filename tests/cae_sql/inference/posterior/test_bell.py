@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.bell import Bells, stiffness
-from cae_sql.inference.posterior.tilt import cumulants, of_boxes
-from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.posterior.tilt import Tilt, Windows, cumulants, of_boxes
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import (
@@ -181,7 +180,7 @@ def test_while_enough_tables_are_left_the_formula_is_hardly_ever_too_low() -> No
     for seed in range(6):
         small = coins(seed, 16, 4)
         found, rows = small.system.likelihood(), by_formula(small.system)
-        for record, atom in enumerate(found.labels.tolist()):
+        for record, atom in enumerate(found.known.atoms.labels.tolist()):
             if found.bits[atom] >= 7:
                 assert risk(rows[record]) > risk(small.posterior(record)) - 0.02
 

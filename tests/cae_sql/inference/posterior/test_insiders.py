@@ -75,11 +75,11 @@ def test_pairs_are_gone_through_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
     measure = Measure(domain, Baselines(found.tilt, 24, domain, "members"))
     whole = risks_with_insider(found, values, measure, 0.3)
-    assert whole.pairs > 3 * found.fit.observed.people
+    assert whole[1] > 3 * found.fit.observed.people
     monkeypatch.setattr(insiders, "PAIRS", 3 * found.fit.observed.people)
     parts = risks_with_insider(found, values, measure, 0.3)
-    assert parts.pairs == whole.pairs
-    assert parts.risk == pytest.approx(whole.risk, abs=1e-6)
+    assert parts[1] == whole[1]
+    assert parts[0] == pytest.approx(whole[0], abs=1e-6)
 
 
 def falling(seed: int) -> Likely:
@@ -122,7 +122,7 @@ def test_what_is_said_is_a_bound_that_is_enough_or_what_some_pair_comes_to(
         every[column] = measure.of_pairs(found, np.full(len(told.shift), column), told).max()
     enough = float(every.min() + part * (every.max() - every.min()))
     for limit in (enough, float(every.max()) + 0.01, -np.inf):
-        worst = risks_with_insider(found, ends, measure, limit).risk[seen.atoms]
+        worst = risks_with_insider(found, ends, measure, limit)[0][seen.atoms]
         beyond = worst > limit
         assert (worst[beyond] <= every[beyond] + 1e-9).all()
         assert (every[~beyond] <= np.minimum(worst[~beyond], limit) + 1e-9).all()
@@ -136,10 +136,10 @@ def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int, b
     measure = Measure(domain, Baselines(found.tilt, found.top, domain, baseline))
     everything = risks_with_insider(found, values, measure, -np.inf)
     spared = risks_with_insider(found, values, measure, 0.5)
-    assert spared.pairs <= everything.pairs
+    assert spared[1] <= everything[1]
     mine = found.known.protected
-    over_limit = everything.risk[mine] > 0.5 + 1e-9
-    assert (spared.risk[mine][over_limit] > 0.5).all()
+    over_limit = everything[0][mine] > 0.5 + 1e-9
+    assert (spared[0][mine][over_limit] > 0.5).all()
 
 
 def with_insider(system: AnsweredSystem, record: int, insider: int, unit: int) -> np.ndarray:
@@ -230,7 +230,7 @@ def test_large_groups_need_no_pairs() -> None:
     found, domain = likely(system), Domain(0, 24, 1)
     values = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
     measure = Measure(domain, Baselines(found.tilt, found.top, domain, "members"))
-    assert risks_with_insider(found, values, measure, 0.3).pairs == 0
+    assert risks_with_insider(found, values, measure, 0.3)[1] == 0
 
 
 def test_one_of_great_leverage_does_not_spoil_the_bound_for_everybody() -> None:
@@ -248,7 +248,7 @@ def test_one_of_great_leverage_does_not_spoil_the_bound_for_everybody() -> None:
     Measure(domain, baselines).table()  # what its cells measure is not counted
     judged = risks_with_insider(found, values, Counting(domain, baselines), 0.4)
     assert sum(measured) < 10 * len(values)
-    assert judged.risk[found.known.atoms.labels[0]] > 0.3
+    assert judged[0][found.known.atoms.labels[0]] > 0.3
 
 
 def test_what_an_insider_knows_better_of_everybody_alike_is_no_disclosure_about_one() -> None:
@@ -260,7 +260,7 @@ def test_what_an_insider_knows_better_of_everybody_alike_is_no_disclosure_about_
     risk = {
         baseline: risks_with_insider(
             found, values, Measure(domain, Baselines(found.tilt, found.top, domain, baseline)), -np.inf
-        ).risk.max()
+        )[0].max()
         for baseline in BASELINES
     }
     assert risk["members"] < 0.25

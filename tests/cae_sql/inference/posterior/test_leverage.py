@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cae_sql.errors import InconsistentAnswers, InvalidInput
-from cae_sql.inference.posterior.leverage import Factor
-from cae_sql.inference.posterior.observations import observations
+from cae_sql.inference.posterior.leverage import Factor, observations
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.priors import Prior
 from tests.cae_sql.inference.posterior.oracles import dense, likely

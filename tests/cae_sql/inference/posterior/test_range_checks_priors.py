@@ -10,7 +10,7 @@ import pytest
 from cae_sql import AnsweredSystem, cae_area
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.range_checks import sees
-from cae_sql.inference.posterior.windows import Tilt, Windows
+from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.tables.priors import Prior
 
 ENDS = [45, *[1] * 9, 45]

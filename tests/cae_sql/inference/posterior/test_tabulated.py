@@ -16,8 +16,8 @@ from cae_sql.inference.facts.query import Grid
 from cae_sql.inference.posterior.baselines import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import Bells
 from cae_sql.inference.posterior.tabulated import Table
+from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.posterior.weights import Floats
-from cae_sql.inference.posterior.windows import Tilt, Windows
 from cae_sql.inference.tables.priors import Prior
 
 SEEDS = st.integers(0, 10**9)
