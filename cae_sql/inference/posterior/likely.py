@@ -306,6 +306,11 @@ class Likely:
     # --- what is said of everybody
 
     @property
+    def labels(self) -> Ints:
+        """(n,) the atom of each record, by which all figures are; lumps are behind the records."""
+        return self.known.atoms.labels
+
+    @property
     def counted(self) -> Flags:
         """(p,) whether a row is exact; else it is the formula's."""
         return self.exact[1]
