@@ -14,18 +14,18 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_420,
-    "facts": 2_060,
-    "tables": 3_820,
-    "certify": 2_420,
-    "search": 1_130,
-    "posterior": 5_040,
-    "intervals": 1_580,
-    "lookback": 910,
+    "core": 1_270,
+    "facts": 1_800,
+    "tables": 3_090,
+    "certify": 2_220,
+    "search": 945,
+    "posterior": 4_320,
+    "intervals": 1_460,
+    "lookback": 845,
 }
 """At most so many lines a room, comments and docstrings included; core: the files beside the rooms. Together
 13,000 are aimed at: whatever shrinks, its number shrinks with it."""
-FILES = 90
+FILES = 81
 """In all of them; 70 are aimed at."""
 LONGEST = 50
 """Lines of a function that is not compiled, from its name on."""

@@ -36,7 +36,7 @@ REPORT = 2 * 10**8
 
 @dataclass(eq=False)
 class Allowance:
-    """Passed on to whoever may spend it. In other threads only `late` is read."""
+    """Passed on to all that may spend it. In other threads only `late` is read."""
 
     steps: float = inf
     """Left to be spent."""

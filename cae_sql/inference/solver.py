@@ -61,7 +61,7 @@ class Program:
         """`integer` says which columns are whole numbers, None that none is; after so many search nodes an
         integer program is given up.
         """
-        import highspy  # here: whoever asks for what is known needs no solver
+        import highspy  # here: what is known needs no solver
 
         columns = scipy.sparse.csc_matrix(matrix)
         model = highspy.HighsLp()

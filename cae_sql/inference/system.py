@@ -226,7 +226,7 @@ class AnsweredSystem:
         try:
             found = any_world(system.known, system.sums, Allowance(CHECKING))
         except OutOfTime:
-            return  # neither shown nor excluded: whoever asks for worlds will see
+            return  # neither shown nor excluded: a later call that needs worlds will see
         if found is None:
             raise InconsistentAnswers("no table on the grid agrees with all answers")
 

@@ -98,7 +98,7 @@ def narrowest(
     insiders: int,
     exchanged: bool = True,
 ) -> int:
-    """Width in units that the one who keeps least can keep at most, with some answers known.
+    """Greatest width in units that the record with the shortest run can keep, with some answers known.
 
     Args:
         boxes: The parts, with the boxes and extremes that the answers leave.
@@ -152,7 +152,7 @@ def _left(
     boxes: Knowledge, row: Row, value: int, worlds: NDArray[np.integer], insiders: int,
     fixed: NDArray[np.bool_],
 ) -> int:  # fmt: skip
-    """What one combination leaves at most to the one who has least of it."""
+    """The most that one combination leaves to the record that has least of it."""
     parts, sizes = row.parts, boxes.sizes[row.parts]
     low, high = (each[parts] for each in boxes.own)
     span, theirs = high - low, boxes.protected[parts]

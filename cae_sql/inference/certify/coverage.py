@@ -156,7 +156,7 @@ def certified_runs(
     """Least and greatest value, (n,) units each, of a run that each record takes.
 
     Where no table is at hand a run is the box of an atom in no answer, else empty: low above high. Tables
-    keep what ranges of statistics say of those who are held (None: nobody knows where), and bounds by a
+    keep what ranges of statistics say of the held records (None: not known where), and bounds by a
     margin.
     """
     boxes = roomy_table.boxes

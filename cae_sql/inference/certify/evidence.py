@@ -104,7 +104,7 @@ class Evidence:
             return found
         if not narrows(strict, boxes):
             return found
-        # but to an insider who has the value it says nothing: who has it knows that there is a tie
+        # but to an insider with the value it says nothing: he knows that there is a tie
         other = self._show_reading(boxes, group, terms)
         return other and Judgement(other.safe, min(found.width, other.width))
 

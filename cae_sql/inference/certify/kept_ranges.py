@@ -30,7 +30,7 @@ from cae_sql.inference.tables.roomy_table import RoomyTable
 GUIDES = 8
 """Worlds, at most, from which a table to choose around is made, where none is made of the roomy one."""
 CHOOSING = 10**9
-"""Steps for choosing anew who is held where this is not known: some seconds."""
+"""Steps for choosing the held records anew where they are not known: some seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Around:
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """Who is held where so that tables keep ranges, and what was seen with them held."""
+    """Records held in intervals so that tables keep ranges, and what was seen with them held."""
 
     guide: Ints | None
     """(n,) a table with all answers that keeps the ranges, with them there; None where none is at hand."""
@@ -112,11 +112,11 @@ class _Leading:
         return led(self.softs, np.ones_like(table), table, boxes, self.around.alike, seed, mixed=True)[0]
 
     def held(self, table: Ints) -> list[Query] | None:
-        """Who is held where around a table that keeps the ranges."""
+        """The held records around a table that keeps the ranges."""
         return held_in(self.kept, table, self.around.boxes, self.spare)
 
     def _boxes(self, table: Ints) -> tuple[Ints, Ints] | None:
-        """(n,) each: the boxes with those held who keep the shares in a table."""
+        """(n,) each: the boxes with the records held that keep the shares in a table."""
         held = held_in(self.shares, table, self.around.boxes, self.spare)
         if held is None:
             return None
@@ -153,7 +153,7 @@ class KeptRanges:
             self._holding = replace(self._holding, guide=guide)
 
     def held(self, around: Around) -> Sequence[Query] | None:
-        """Who is held where, so that tables keep what ranges say; None where no table says it.
+        """The records to hold so that tables keep what ranges say; None where no table says it.
 
         Those with whom everybody was shown to keep the limit, as long as answered extremes let them be there.
         """
@@ -165,8 +165,8 @@ class KeptRanges:
         return None if self._holding is None else self._holding.held
 
     def table(self, size: int, top: int) -> Ints | None:
-        """(n,) a table with all answers in which who is held is there, spare records in the middle between 0
-        and the top; None where none is at hand.
+        """(n,) a table with all answers in which held records are in their intervals, spare records in
+        the middle between 0 and the top; None where none is at hand.
         """
         guide = None if self._holding is None else self._holding.guide
         if guide is None or len(guide) > size:
@@ -176,7 +176,7 @@ class KeptRanges:
     def holding(
         self, more: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance, around: Around
     ) -> Holding | None:
-        """Who may be held where with more ranges known. As `AnsweredSystem.holding`."""
+        """Records that may be held with more ranges known. As `AnsweredSystem.holding`."""
         leading = _Leading(around, [*self.shares, *more], max(spare, self._spare), self._seed)
         for place, source in enumerate([around.even(), *self.tables(around)[:GUIDES]]):
             guide = leading.led(source, place)
@@ -199,7 +199,7 @@ class KeptRanges:
         return self._tables[1]
 
     def _made(self, around: Around) -> Ints:
-        """Worlds, led to where they keep what ranges say; who cannot be is made from another."""
+        """Worlds, led to where they keep what ranges say; one that cannot be is made from another."""
         worlds = around.pool.values
         leading = _Leading(around, self.shares, self._spare, self._seed)
         found = [leading.led(world, place) for place, world in enumerate(worlds)]

@@ -21,7 +21,8 @@ wider range, never a wrong one. The greatest value is the least one of −f.
 * *Spread*, S the sum over the members, which lies between S' and S'': Σ (v − S/n)² is
   Σ (v − c)² − (S − n c)² / n, whatever c is.
 
-No use is made of ranges that were told, nor of who attains an extreme: without them more tables agree.
+No use is made of ranges that were told, nor of which record attains an extreme: without them more tables
+agree.
 
 Source: `mathematics.md`, 2 and 8.
 """

@@ -15,8 +15,8 @@ z_1, z_2, … be i's moves with steps t_1, t_2, …, and w_1, w_2, … j's.
    of the w_l, has every part but those of i and j inside of its bounds; and every sum is kept.
 2. Of i's moves so many are left out that the part of j is asked for no more than it has without j, and of
    j's moves so many that the part of i is asked for no more than it has without i (where it has no other
-   record: all that touch it). What is shown is what remains for whomever is left out, the worst of all. So a
-   move never asks i or j to pay. A step less of a move that touches a part takes one off its load at least.
+   record: all that touch it). What is shown is what remains whichever part is left out, the worst of all. So
+   a move never asks i or j to pay. A step less of a move that touches a part takes one off its load at least.
 3. Hence j is moved to v by w's alone, which leave i where it is, and i then takes, step by step by its z's,
    each value of its run, which leave j at v. The exchange inside of i's part is among i's moves: its
    fellows pay, without j where j is one of them (`Rooms.left`, `Rooms.own`); so is that of j's.
@@ -25,7 +25,7 @@ Moves that were kept from earlier questions are tried first; others
 are looked for among what these leave. The rule asks nothing of where a move came from, only that it keeps
 every sum and does not ask its own part to pay.
 
-A share is the room times the record's share of the need, rounded down or up. What others who pay alone take
+A share is the room times the record's share of the need, rounded down or up. What parts that pay alone take
 (`coverage`) is at most the same, rounded down. So i may be shown by either, and j by either, around one
 table.
 
@@ -136,7 +136,7 @@ class Payments:
         rooms, need = self.rooms, self.need
         span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
         lacking, kept = far.widths[parts] < need, far.free[parts]
-        # whoever falls far need not rise so far
+        # a record that falls far need not rise so far
         fall = self._spend(parts, mine, basis, (0, 1, part), np.where(lacking, np.minimum(last, need), 0))
         most = np.minimum(span - first, need - np.minimum(fall, first))
         rise = self._spend(parts, mine, basis, (0, 0, part), np.where(lacking, most, 0))

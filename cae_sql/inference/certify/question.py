@@ -43,7 +43,7 @@ class Conditions(NamedTuple):
     """How tables that are looked at keep what ranges of statistics say."""
 
     held: Sequence[Query] = ()
-    """Who is held in which interval."""
+    """The held records, by interval."""
     table: Ints | None = None
     """(n,) one that keeps them, to look around first; the roomy one may not."""
     bounds: Sequence[Bound] = ()
@@ -351,7 +351,7 @@ class Question:
         if not self.conditions.plain:
             if tables.usable:
                 guide = guided(tables, boxes, self._fresh(values), allowance)
-            # who is held is no part of what is learned
+            # held records are no part of what is learned
             tables = QuestionTables(tables.with_found(), self.queries)
             boxes = self._with_extremes(tables.boxes, values)
         sums = tuple(values[place] for place in tables.fresh)

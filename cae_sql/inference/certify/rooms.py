@@ -102,7 +102,7 @@ class Rooms:
         shrink by at most T then. So with m ≥ 3 and both rooms at least T + need, the second one may have
         any value, and whatever it has the first one keeps `need`.
 
-        Those who pay for others take no more than the other's share of a room (`share`): `need` of T + need
+        Payers for other records take no more than the other's share of a room (`share`): `need` of T + need
         is left to a record, and T to an insider of the part. So it holds beside whatever else is shown of the
         same table.
 

@@ -152,7 +152,7 @@ def without_ties(known: Knowledge) -> list[Knowledge]:
 
 
 def narrows(reading: Knowledge, known: Knowledge) -> bool:
-    """Whether it takes values from some record: who has such a value knows that the reading is wrong."""
+    """Whether it takes values from some record: with such a value one knows that the reading is wrong."""
     (low, high), (least, most) = reading.own, known.own
     return bool((low > least).any() or (high < most).any())
 

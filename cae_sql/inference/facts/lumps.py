@@ -26,7 +26,7 @@ from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.spares import own
 
 FEWEST = 4
-"""Records of a cell that stand by themselves at least: one who is judged, an insider, and two more who may
+"""Records of a cell that stand by themselves at least: one that is judged, an insider, and two more that may
 have the cell's least and greatest value in place of a lump's records."""
 
 

@@ -4,7 +4,7 @@ It is no sum, so moves that keep all sums need not keep it. Tables keep it in tw
 
 * *Shares*: "at least k of S have values in R" is what ranges of counts and quantiles say: "the median of S is
   between l and u" is one share of the values from l on and one of those up to u. Some records of S are *held*
-  in R: more of them than k by as many as may be elsewhere, the one who is looked at and the insider. Records
+  in R: more of them than k by as many as may be elsewhere, the one that is judged and the insider. Records
   that compensate keep to the interval they are held in; the two may leave theirs, and at least k stay.
 * *Bounds*: ranges of weighted sums and of the spread (all deviations squared) hang on every member. Tables
   keep them by a margin: they lie inside, and what is moved changes the statistic by less than that

@@ -21,7 +21,7 @@ from cae_sql.inference.facts.query import Query
 MOST = 1_000
 """Spare records of one answer: an end is told where little is left between it and what is possible."""
 ATTAINING = 4
-"""Spare records that may attain an extreme in place of those who are asked about: more than are ever held."""
+"""Spare records that may attain an extreme in place of records that are asked about: more than are held."""
 
 
 def with_spares(size: int, answers: Sequence[Query]) -> int:

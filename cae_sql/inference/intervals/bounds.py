@@ -68,7 +68,7 @@ class Solved:
     sums: Ints
     """(k,) of the independent sums as asked."""
     programs: dict[int, ByPrograms] = field(default_factory=dict, repr=False)
-    """That of a component of most atoms, by the first: for who asks about some records, then others."""
+    """That of a component of most atoms, by the first: for calls about some records, then others."""
 
 
 def scale_of(size: int, grid: Grid, answers: Sequence[Answer]) -> int:

@@ -22,7 +22,7 @@ from cae_sql.inference.solver import Floats
 MARGIN = 1e-3
 """How much farther than an end a record must get, as a part of the way."""
 TURNS = 3
-"""Interior points of a system in which somebody must attain an extreme; each with others who do."""
+"""Interior points of a system in which somebody must attain an extreme; each with other records that do."""
 
 
 @dataclass(frozen=True, eq=False)

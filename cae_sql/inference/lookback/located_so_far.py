@@ -85,7 +85,7 @@ class _Stated:
     def take(self, answers: Sequence[tuple[int, Answer, bool]]) -> list[tuple[int, Answer]]:
         """Take true answers, each with its place; those that say something that others do not.
 
-        Of extremes it is given whether somebody who is in none of the answers attains them.
+        Of extremes it is given whether a record in none of the answers attains them.
         """
         kept = []
         for place, answer, by_others in answers:
@@ -155,7 +155,7 @@ class LocatedSoFar:
 
     @property
     def known(self) -> Knowledge:
-        """What the answers amount to, over those who are not fixed."""
+        """What the answers amount to, over records that are not fixed."""
         return self._stated.known
 
     @property
@@ -231,7 +231,7 @@ class LocatedSoFar:
         self.answers.append(query.answered(int(query.of(self.truth))))
 
     def _over_others(self, queries: Sequence[Query]) -> list[tuple[int, Answer, bool]]:
-        """Answers over those who are not fixed: its place, the answer, and whether who is fixed attains it.
+        """Answers over records that are not fixed: place, answer, and whether a fixed record attains it.
 
         A sum is that of the others; an extreme is that of the whole query.
         """
@@ -263,7 +263,7 @@ class LocatedSoFar:
         self.fixed[fixed] = True
         for ends in (self.low, self.high, self.least, self.most):
             ends[fixed] = self.truth[fixed]
-        # who was located approximately before is so exactly since now
+        # a record that was located approximately before is so exactly since now
         for record in fixed[self.by_reals[fixed] + self.by_integers[fixed] < 2 * EXACT].tolist():
             self._rise(record, EXACT, self.alone[record] + 1)
         self.changes += 1
@@ -271,7 +271,7 @@ class LocatedSoFar:
         return kept
 
     def _state_again(self) -> None:
-        """State all answers anew, over those who are not fixed."""
+        """State all answers anew, over records that are not fixed."""
         self._stated = _Stated(len(self.truth), self.top)
         if self.fixed.any():  # no answer will be about them
             apart = Query(kind="sum", members=np.flatnonzero(self.fixed))

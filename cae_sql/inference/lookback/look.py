@@ -45,7 +45,7 @@ GROWTH = 1.5
 WHOLE_CELLS = 1_000_000
 """Atoms times sums up to which the first time is sought among all answers, else among few near the record."""
 BASES = 4
-"""Around the true table, one after the other: each with other records who attain extremes, since nothing is
+"""Around the true table, one after the other: each with other records that attain extremes, since nothing is
 said of these."""
 FEW_CELLS = 4_000_000
 """Atoms times sums up to which linear programs are stated."""
@@ -62,7 +62,7 @@ ENOUGH_MOVES = 2_000_000
 
 
 def assess(so_far: LocatedSoFar, allowance: Allowance | None = None, whole: bool = False) -> None:
-    """Find who is located now, by `STEPS` for programs; a large system now and then, or if `whole`."""
+    """Find the records located now, by `STEPS` for programs; a large system now and then, or if `whole`."""
     before, now = so_far.before, len(so_far.answers)
     so_far.before = now
     closely = whole or not so_far.large
@@ -258,7 +258,7 @@ class Look:
         """Which records whose true value is an end of their box have it in every table: one program for all.
 
         The sum of how far they are from there is linear. Each table that it finds shows another value of
-        some, who are left out of the next.
+        some, which are left out of the next.
         """
         known = program.knowledge
         inside = (

@@ -7,14 +7,14 @@ independent, each with its own distribution p_i inside of its box,
 
 over all sets M of extremes, P_j(M) the probability that j attains one of M. Of rows (`mixed`) up to
 `MOST_TOGETHER` extremes that share records are so counted; of more each is taken by itself. An extreme that
-is missed with a chance below `NEVER` even without a few of those who may attain it is left out.
+is missed with a chance below `NEVER` even without a few of the records that may attain it is left out.
 
 Expected sums are raised too (`given`), each extreme being attained independently of the others. Sums vary
 less then than their members do: with p_i the probability of having the extreme, M that nobody does and d_i =
 p_i (extreme − μ_i) / (1 − p_i), the covariance of two people is −c d_i d_j, c = M / (1 − M)², one such term
 for each extreme that shares nobody with others (`shared`).
 
-It neglects that who attains an extreme leaves less of a sum to the others.
+It neglects that an attaining record leaves less of a sum to the others.
 
 Source: `mathematics.md`, 7; exact convolutions (`tests/.../posterior/test_attained_moments.py`).
 """
@@ -25,7 +25,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.posterior.components import attained
@@ -36,7 +36,7 @@ from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 MOST_TOGETHER = 6
 """Extremes that share records and are counted together: 64 sets of them."""
 CERTAIN = 1 - 1e-12
-"""Probability of who attains an extreme for certain, so that what is left of 1 can be divided by."""
+"""Probability of a record that attains an extreme for certain, so that 1 less it can be divided by."""
 SURE = 1 - 1e-15
 """The same in alternating sums."""
 NEVER = 1e-5
@@ -45,7 +45,7 @@ CRUMB, ALTERNATING = 1e-12, 1e-14
 """Weights below this are rounding: nothing is changed there. And alternating sums."""
 
 Extreme = tuple[bool, Ints]
-"""Whether it is a maximum, and the columns of those who can have it."""
+"""Whether it is a maximum, and the columns that can have it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,9 @@ class Attaining:
         expected = chance @ own - (MOST_TOGETHER + 1) * chance.max(axis=1)
         doubtful = ~(expected >= -np.log(NEVER / len(tops)))
         all_able, tops = all_able[doubtful], tops[doubtful]
-        labels = connected_components(all_able @ all_able.T)[1]  # of extremes that share records
+        labels = scipy.sparse.csgraph.connected_components(all_able @ all_able.T)[
+            1
+        ]  # of extremes that share records
         for label in np.unique(labels):
             group = np.flatnonzero(labels == label)
             places = np.flatnonzero(all_able[group].any(axis=0))

@@ -141,7 +141,7 @@ class Baselines:
     def of(self, likely: Likely) -> Floats:
         """(p,) A_baseline of every record, by atoms."""
         seen, some = likely.fit.observed, slice(0, likely.fit.observed.people)
-        found = np.full(likely.known.count, self.areas(np.zeros(1), np.zeros(1))[0])  # whom no sum is about
+        found = np.full(likely.known.count, self.areas(np.zeros(1), np.zeros(1))[0])  # a record in no sum
         fit, by_formula = likely.fit, ~likely.exact[1][seen.atoms] & (likely.fit.variances[some] > STILL)
         kappa = stiffness(fit.leverage[some], fit.variances[some])
         turn = np.where(by_formula, fit.slope[some] * np.maximum(1.0 - fit.leverage[some], SURE), 0.0)

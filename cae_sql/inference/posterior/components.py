@@ -90,11 +90,11 @@ class Component:
     """(c,) ends of the boxes."""
     high: Ints
     people: Ints
-    """(c,) records that are somebody's, but for whom is put aside."""
+    """(c,) records that are somebody's, but for the one put aside."""
     spares: Ints
     """(c,) spare records: they say how far an answer is known, and no more."""
     matrix: NDArray[np.signedinteger]
-    """(k, c) of the sums, besides who is put aside."""
+    """(k, c) of the sums, besides the record put aside."""
     sums: Ints
     """(k,) right-hand sides."""
     extremes: list[tuple[bool, int, Ints]]
@@ -120,7 +120,7 @@ class Component:
             place = int(np.searchsorted(atoms, atom))
             people[place] -= 1
             sides = sides - matrix[:, place] * units
-            # who is put aside may be the one who attains it
+            # the record put aside may be the one that attains it
             extremes = [each for each in extremes if units != each.value or atom not in each.atoms]
         able = [(each.top, each.value, np.searchsorted(atoms, known.able_atoms[each])) for each in extremes]
         turned = np.zeros(len(atoms)) if tilts is None else tilts[atoms]

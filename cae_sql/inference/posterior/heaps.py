@@ -156,7 +156,7 @@ def _open(characters: Characters) -> list[Ints]:
     seen, least = characters.observed, np.minimum(characters.least, NOTHING)
     rows, most = seen.rows, 2.0 * float(least.max(initial=0.0))  # two records hide no more
     pattern = scipy.sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), rows.shape)
-    # so that two sums that share nobody but those who hide nothing share somebody
+    # so that two sums that share only records of no variance share somebody
     hides = seen.sizes * np.maximum(least, TINY)
     shared = (scipy.sparse.csr_array(pattern * hides[None, :]) @ pattern.T).toarray()
     own = shared.diagonal()

@@ -208,7 +208,7 @@ class LikelyQuestion(ModelQuestion):
         self._insiders = past.standard.insiders * past.system.ways.likely_insiders_benchmark_only
         self.smooth = all(query.kind == "sum" for query in queries)
         """Leverage hardly hangs on what sums are. Where they are no bell what is known does, so it is False
-        once such an answer has been judged; and who attains a rare extreme stands out."""
+        once such an answer has been judged; and a record that attains a rare extreme stands out."""
 
     @cached_property
     def _given(self) -> Asked:

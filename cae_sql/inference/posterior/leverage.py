@@ -6,7 +6,7 @@ the total matters: it is one column, the *slack*, all values of its range alike 
 one sum are one row.
 
 **Leverage.** Records are independent, with variances σ², until the sums A x = b are known. With H = A
-diag(σ²) Aᵀ, h_i = σ_i² a_iᵀ H⁻¹ a_i lies in [0, 1]: 0 for whom no sum is about, 1 for whom the sums
+diag(σ²) Aᵀ, h_i = σ_i² a_iᵀ H⁻¹ a_i lies in [0, 1]: 0 for a record in no sum, 1 for one that the sums
 determine. Over all records and slacks the h_i add up to the rank of A. Which answers carry that of a record
 (`Carriers`) is found greedily, which proves nothing: fewer might do.
 

@@ -264,13 +264,13 @@ class Likely:
     def counted_units(
         self, atoms: Ints, aside: Aside | None = None, left: Allowance = UNLIMITED
     ) -> list[Floats]:
-        """By atom of a component, probabilities over the units of its box, besides who is put aside;
+        """By atom of a component, probabilities over the units of its box, besides the record put aside;
         `OutOfTime` where it is too much to be counted, or no table has that."""
         part = self.component(atoms, aside)
         return self.counts.of(part.name, left, partial(part.rows, self.tilt))
 
     def component(self, atoms: Ints, aside: Aside | None = None) -> Component:
-        """What counting some atoms, besides who is put aside, needs."""
+        """What counting some atoms, besides the record put aside, needs."""
         near = self.apart
         return Component.of(near.known, near.sums, atoms, near.tilts, aside)
 

@@ -66,7 +66,7 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
         at, weights = place[each.atoms], np.ones(1) if each.weights is None else each.weights
         greatest = float(np.abs(weights).max())
         rows[number, at], plain[number] = weights / greatest, each.noise / greatest**2
-        if each.weights is None:  # as if to know who is counted were to know x
+        if each.weights is None:  # as if to know which records are counted were to know x
             plain[number] *= max(float(np.average(fit.variances[at], weights=seen.sizes[at])), STILL)
     own = (rows * (seen.sizes * fit.variances)) @ rows.T
     cross = seen.matrix @ (rows * (seen.sizes * fit.variances)).T

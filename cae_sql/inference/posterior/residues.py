@@ -10,7 +10,7 @@ numbers, columns that can hide most first. Where both have the same pivots there
 each row behind the first pivot that differs is looked at: whether it hides too little, and whether the rank
 of the other columns is lower modulo p.
 
-Promise: fail closed. Whoever is marked is counted, or not told. Nothing is promised of what is missed: among
+Promise: fail closed. A marked record is counted, or not told. Nothing is promised of what is missed: among
 columns of one person each a combination may escape all orders; primes are those of `PRIMES`; of more than
 `MOST_SUMS` sums none is looked at.
 

@@ -86,7 +86,7 @@ class _Beside:
             raise OutOfTime("nothing may be spent on what tables show")
         low, high = of_records(known, worlds, worlds)
         able = (low[:, self.atom] <= self.value) & (high[:, self.atom] >= self.value)
-        if known.extremes:  # who attains them among an atom's records totals do not say
+        if known.extremes:  # which of an atom's records attains them totals do not say
             able &= known.sizes[self.atom] == 1
         marks = able.astype(np.float32)
         found = marks.T @ marks > 0

@@ -85,7 +85,7 @@ class Runs:
         self._walk(totals, pins, self.directions, 1)
 
     def absorb_some(self, worlds: Ints) -> None:
-        """Learn from those of several tables (w, p) that show what is lacking, who shows most first."""
+        """Learn from those of several tables (w, p) that show what is lacking, best first."""
         low, high = of_records(self.knowledge, worlds, worlds)
         left = np.ones(len(worlds), dtype=np.bool_)
         while left.any():

@@ -131,8 +131,8 @@ def _push(
 ) -> bool:  # fmt: skip
     """Move a variable one way, 1 or −1, to its bound or as far as it can go.
 
-    `values` are all variables' (basic ones are `entries` times the `free` others). Who enters and who leaves
-    are the first that can (Bland), so that no exchange comes again. False where too many exchanges were made.
+    `values` are all variables' (basic ones are `entries` times the `free` others). The variables that enter
+    and leave are the first that can (Bland), so that no exchange comes again. False after too many exchanges.
     """
     while values[which] != (high[which] if way > 0 else low[which]):
         if pivots[0] <= 0:

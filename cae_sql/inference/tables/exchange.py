@@ -93,7 +93,7 @@ class Exchange:
 
 
 def _looked_up(these: Ints, those: Ints, values: Ints) -> Ints:
-    """Values of some parts, ascending, for others: 0 for whom there is none."""
+    """Values of some parts, ascending, for others: 0 where there is none."""
     if not len(those):
         return np.zeros(len(these), dtype=np.int64)
     places = np.minimum(np.searchsorted(those, these), len(those) - 1)

@@ -52,7 +52,7 @@ class Moves(NamedTuple):
 
     gainers: Whole  # (m,) the part that gains a unit, ascending
     starts: Ints  # (m + 1,) where the entries of each begin
-    parts: Whole  # (z,) who pays: never the same part twice in a move, and never the one that gains
+    parts: Whole  # (z,) the paying parts: never the same one twice in a move, and never the one that gains
     by: Whole  # (z,) what it gains, positive or negative
 
     @property
@@ -217,7 +217,7 @@ class Records(NamedTuple):
     target: Ints  # (a,) how far each shall go; no further is tried
     firsts: Ints  # (a,) the first kept move of each
     ends: Ints  # (a,) the one after its last
-    reached: Ints  # (a,) filled: how far each goes, whoever else is left out
+    reached: Ints  # (a,) filled: how far each goes, whichever other record is left out
     looked: Ints  # (a,) how often all helpers were looked at for each; added to
 
 
@@ -284,8 +284,8 @@ def collected(
 ) -> int:
     """How far a change goes, by so many moves at most.
 
-    `column` (k,) is what the basic parts lose for a unit of it, `free` (2, k + h) what each who pays may lose
-    and gain: it is changed, and what they lose and gain added to `load`.
+    `column` (k,) is what the basic parts lose for a unit of it, `free` (2, k + h) what each paying part may
+    lose and gain: it is changed, and what they lose and gain added to `load`.
     """
     d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy())
     _weigh_all(d)
@@ -383,7 +383,9 @@ def _spend(
     are lost they shall come to the target. What is asked, spent and found is added to.
     """
     size, tries, left = len(d.left), 0, d.left
-    parts, by, basic = np.empty((3, size + STEPS), np.int32)
+    # each by itself: rows of one array would have `_make` compiled a second time
+    parts, by = np.empty(size + STEPS, np.int32), np.empty(size + STEPS, np.int32)
+    basic = np.empty(size + STEPS, np.int64)
     for _ in range(most):
         if total - worst >= target:
             break
@@ -428,7 +430,7 @@ def _weigh_all(d: Descent) -> None:
     d.looked[0] += size
     d.weights[:], d.lengths[:] = 0, 0
     for i in range(len(d.parts)):
-        down, up = _unasked(d, 0, d.parts[i]), _unasked(d, 1, d.parts[i])
+        down, up = _unasked(d, as_int64(0), d.parts[i]), _unasked(d, as_int64(1), d.parts[i])
         if i < size:
             _weigh(d, i, _scarcity(min(down, up), NO_ROOM))
         else:

@@ -33,7 +33,7 @@ SCALES = 6
 
 
 class Alike(NamedTuple):
-    """Who may exchange units. Shapes: p records or parts, in sets that no sum tells apart."""
+    """Sets of records or parts that no sum tells apart: they may exchange units. Shapes: p of them."""
 
     labels: Ints  # (p,) the set of each
     order: Ints  # (p,) set by set ...

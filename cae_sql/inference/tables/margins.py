@@ -1,6 +1,6 @@
 """Ranges of weighted sums and of spreads, kept by a margin: how far moves may change a statistic is counted.
 
-Whoever moves pays a *toll*, a bound of how far the statistic changes. All that is done for a record i and for
+A move costs a *toll*, a bound of how far the statistic changes. All that is done for a record i and for
 an insider j together leaves it inside of its range, so each table that is shown keeps the range.
 
 Records of a part are spread over its total as evenly as whole numbers allow, but for those held at extremes,
@@ -108,7 +108,7 @@ class Soft:
         )
         span = (boxes.own[1] - boxes.own[0]).astype(np.float64)
         near = np.maximum(np.maximum(boxes.high - first, last - boxes.low), 0.0)
-        # who is held may be anywhere in between, if another is held in his place
+        # a held record may be anywhere in between, if another is held in its place
         mine = np.where(pins.count > 0, span, np.minimum(span, need + (last - first) + 1)) * here
         theirs = span * here * (insiders > 0)
         if self.bound.query.kind == "weighted":
@@ -119,7 +119,7 @@ class Soft:
     def _weighted(
         self, boxes: Knowledge, pins: Pins, tables: Tables, near: Floats, far: list[Floats]
     ) -> tuple[Floats, Floats, float] | None:
-        """By how far others may be from their part's mean, and how far the two who are looked at, (p',)."""
+        """By how far others may be from their part's mean, and how far the two that are judged, (p',)."""
         lost = self.rounding + float((pins.count * self.apart * (boxes.high - boxes.low + 1)).sum())
         lost += sum(float((self.apart * (each + near)).max(initial=0.0)) for each in far)
         ends = self.mean * tables.least, self.mean * tables.most

@@ -219,7 +219,7 @@ class Pool:
                 each = -(-passes // turns)
                 jostle(order, firsts, boxes.low, boxes.high, held, values, seed, each, odds)
                 along(*moves, ground, order, held, values, seed + 7919, 1 + steps // turns, odds)
-                # who attains an extreme was drawn of all who do: the more there are, the likelier it stays
+                # drawn of all records that attain the extreme: the more there are, the likelier it stays
                 if turns > 1:
                     chance = np.random.default_rng([seed, 1])
                     if chance.random() * self._held(values, boxes, able, seed)[1] > ways:
@@ -296,7 +296,7 @@ def settled(values: NDArray[np.signedinteger], boxes: Knowledge, goal: Ints, pin
                 members = order[firsts[atom] : firsts[atom + 1]]
                 members = members[~held[members]]
                 if not len(members):
-                    continue  # a box of one value: whoever is held attains both
+                    continue  # a box of one value: the held record attains both
                 record = members[np.argmax(best * values[members].astype(np.int64))]
                 values[record], held[record] = edge[atom], True
     shift = goal - totals_of(values, labels, boxes.count)

@@ -1,8 +1,8 @@
 """Linear and integer programs over the atoms' totals: feasible tables that moves did not find, and the proof
 that there are none.
 
-Columns are the totals of one component's atoms, and for every extreme who attains it. A solution is rounded
-and checked in integers against every sum, box and extreme before anybody calls it a world.
+Columns are the totals of one component's atoms, and for every extreme the record that attains it. A solution
+is rounded and checked in integers against every sum, box and extreme before anybody calls it a world.
 """
 
 from __future__ import annotations
