@@ -18,8 +18,8 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 
 from cae_sql.domain import Domain
 from cae_sql.errors import InvalidInput, OutOfTime
@@ -256,7 +256,8 @@ def _figures(
     """By class of each record and lump, and each atom's distribution, A_baseline, risk and leverage, (p,)."""
     label, code = np.unique(codes, return_inverse=True)
     records = np.bincount(code, system.people, len(label)).astype(np.int64)
-    shares = csr_array((system.people / records[code], (code, found.labels)), (len(label), len(risk)))
+    places = code, found.labels
+    shares = scipy.sparse.csr_array((system.people / records[code], places), (len(label), len(risk)))
     mixed = shares @ found.probabilities
 
     def greatest(of_atoms: Floats) -> Floats:
