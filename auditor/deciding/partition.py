@@ -10,7 +10,8 @@ Boxes are tried, the widest first: three times as wide as hypothetical answers, 
 and the middle one alone, which is looked at by itself where the widest is not shown at once. Each component
 of the system (`certify.question`) has a box of its own, and each end is tried by itself, but for values that
 hang together. A box is shown if its corners are: the width of what reals leave anybody is concave in all
-answers together, so what holds at the corners holds between. Its ends are shown as bounds, too. All
+answers together, so what holds at the corners holds between; of a single query whole answers a few steps from
+the middle are each looked at. Its ends are shown as bounds, too. All
 components are looked at in one go; where that fails, the ends of those that it names fail, or all.
 
 Only then are the true answers looked at. Where they lie beyond an end, further ones are tried: outwards by
@@ -51,6 +52,8 @@ high, or those are whose number has a certain binary digit. Every two values are
 of each."""
 EXCLUDED, LIKELY, BOUNDS = "excluded", "likely", "bounds"
 """What a look looks at."""
+LISTED = 8
+"""Steps from the middle to an end up to which each answer between is looked at too."""
 NAMED = 8
 """How often it is asked which of several components fail: then all do."""
 
@@ -468,7 +471,8 @@ class Partition:
         ]
         apart = len(self._places) == len(self.asked.kinds) and self.asked.shares is None
         if apart and self._looks.together(corners):
-            self._seen |= {(EXCLUDED, corner): Look(True) for corner in corners}
+            inside = [each for corner in corners for each in self._listed(corner)]
+            self._seen |= {(EXCLUDED, each): Look(True) for each in (*corners, *inside)}
 
     def _component(self, place: int) -> int:
         return self.asked.components[place] if self.asked.components else 0
@@ -476,7 +480,21 @@ class Partition:
     def _excluded(self, ways: Mapping[int, int], box: Box, _: object) -> Look:
         """Whether the answers at a corner exclude too little, and those further out by the margin."""
         corner = self._corner(box, ways, self.asked.margin)
-        return Look(True) if corner in self._shown else self._looked((EXCLUDED, corner))
+        if corner in self._shown:
+            return Look(True)
+        looks = (self._looked((EXCLUDED, each)) for each in (corner, *self._listed(corner)))
+        return next((each for each in looks if not each.safe), Look(True))
+
+    def _listed(self, corner: Values) -> list[Values]:
+        """Of a single query, the answers between the middle and a corner, where there are few.
+
+        Concave is what reals leave. Of few whole answers each has rooms of its own: of sums over eight people
+        with 0 or 1 the second and the fourth were shown, and the third was not.
+        """
+        if len(corner) > 1 or abs(corner[0] - self._middle[0]) > LISTED:
+            return []
+        low, high = sorted((corner[0], self._middle[0]))
+        return [(value,) for value in range(low + 1, high)]
 
     def _exactly(self, ways: Mapping[int, int], box: Box, _: object) -> Look:
         """Whether the answers at a corner make nothing too likely, if they are told exactly."""

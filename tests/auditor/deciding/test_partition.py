@@ -7,13 +7,13 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from auditor.deciding.cases import Case, Look
 from auditor.deciding.decide import decide
 from auditor.deciding.hypothetical import is_decided_by_partition
-from auditor.deciding.partition import Asked, Box, Partition, Values
+from auditor.deciding.partition import LISTED, Asked, Box, Partition, Values
 from auditor.deciding.rules import Rules
 from auditor.told import Told, exactly
 from cae_sql.domain import Domain
@@ -125,6 +125,21 @@ def test_an_end_is_shown_by_an_answer_that_it_leaves_and_that_was_looked_at(
         assert told.holds(shown)
         assert told.exact or (shown,) in judge.asked
         assert told.exact or safe[0] <= shown <= safe[1]
+
+
+@given(st.sets(st.integers(-LISTED, LISTED), max_size=4), st.integers(0, LISTED))
+@example({1}, 2)
+def test_a_few_steps_from_the_middle_no_answer_is_told_exactly_that_was_not_shown(
+    lost: set[int], wide: int
+) -> None:
+    """Of eight people with 0 or 1 the sums 2 and 4 were shown, 3 was between them, and was refused then."""
+    middle = LAST // 2
+    judge = Judge(lambda values: Look(abs(values[0] - middle) <= LISTED and values[0] - middle not in lost))
+    for value in range(middle - LISTED, middle + LISTED + 1):
+        found = partition("sum", (0, LAST), [middle - wide, middle, middle + wide], judge=judge)
+        if found is not None and found.told([value])[0].exact:
+            assert (value,) in judge.asked
+            assert value - middle not in lost
 
 
 @given(questions(), st.lists(st.integers(0, TOP), min_size=1, max_size=6), st.integers(0, 30))
