@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.payments import Payments
-from cae_sql.inference.certify.rooms import Far, Judged, Rooms
+from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Wanted
 from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
@@ -53,21 +53,27 @@ class Shown:
 
 
 def all_pairs(those: Sequence[Shown]) -> bool:
-    """Whether several tables together show everybody a long enough run, whatever any other's value is.
+    """Whether several tables together show everybody a long enough run, whatever any other's value is."""
+    if any(shown.own.all() and shown.free.all() for shown in those):
+        return True
+    return bool(those) and not left_open(those).own.any()
+
+
+def left_open(those: Sequence[Shown]) -> Wanted:
+    """The parts for which several tables together do not show a run, and those not shown as insiders.
 
     A record and an insider must both find theirs around the same table: what one table shows of the one and
     another table of the other says nothing of the two together.
     """
-    if any(shown.own.all() and shown.free.all() for shown in those):
-        return True
-    if not those:
-        return False
     own, free = (np.zeros(len(those[0].own), dtype=np.int64) for _ in range(2))
     for number, shown in enumerate(those[-MOST_TABLES:]):
         own |= shown.own.astype(np.int64) << number
         free |= shown.free.astype(np.int64) << number
     # there are few kinds, though many parts
-    return bool((np.unique(own)[:, None] & np.unique(free)[None, :]).all())
+    owns, own_of = np.unique(own, return_inverse=True)
+    frees, free_of = np.unique(free, return_inverse=True)
+    apart = (owns[:, None] & frees[None, :]) == 0
+    return Wanted(apart.any(axis=1)[own_of], apart.any(axis=0)[free_of])
 
 
 class Coverage:
@@ -104,8 +110,11 @@ class Coverage:
             far.add(left, self._reach(left), basic)
         if self.ways.payments:
             Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
-        width = int(min(need, far.widths.min(initial=need))) if far.free.all() else -1
-        return Shown(width, far.widths >= need, far.free)
+        # parts that were not asked about are not shown, unless they have no protected record
+        asked, nobody = rooms.asked, ~self.judged.boxes.protected
+        widths, free = np.where(asked.own | nobody, far.widths, -1), far.free & (asked.free | nobody)
+        width = int(min(need, widths.min(initial=need))) if free.all() else -1
+        return Shown(width, widths >= need, free)
 
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
@@ -137,13 +146,13 @@ def show(
 
     Nothing more is tried beyond the allowance; `keep` as in `Coverage.exactly`.
     """
-    boxes, need = judged.boxes, judged.need
+    boxes, need, wanted = judged.boxes, judged.need, judged.wanted
     showing = Coverage(question_tables, judged, tables)
     span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:
         return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
     shown = showing.exactly(need, allowance, keep)
-    if shown.width < need or boxes.count > sizes.MEASURED or showing.soft:
+    if shown.width < need or boxes.count > sizes.MEASURED or wanted is not None or showing.soft:
         return shown
     # nobody is left open: how far everybody goes is a figure, and worth a second look
     wide = showing.exactly(whole, Allowance(0))

@@ -14,7 +14,7 @@ import numpy as np
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
-from cae_sql.inference.certify.coverage import Shown, all_pairs, show
+from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
 from cae_sql.inference.certify.rooms import Judged
 from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
@@ -144,7 +144,7 @@ class Evidence:
             late = terms.allowance.over
             if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
                 break
-            judged = Judged(boxes, pins, standard.need, standard.insiders)
+            judged = Judged(boxes, pins, standard.need, standard.insiders, left_open(seen) if seen else None)
             seen.append(show(self.tables, judged, ends, terms.allowance, terms.keep))
             whole, safe = whole and between, all_pairs(seen)
         if not seen:

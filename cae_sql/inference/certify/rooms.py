@@ -24,6 +24,15 @@ FINE = 10**6
 """Also where a record and an insider have more steps to go: floats do not tell such fractions apart."""
 
 
+class Wanted(NamedTuple):
+    """Parts (p',) for which evidence is wanted."""
+
+    own: NDArray[np.bool_]
+    """That their records take a run that is long enough."""
+    free: NDArray[np.bool_]
+    """That their records, as insiders, may have any value meanwhile."""
+
+
 class Judged(NamedTuple):
     """What one judgement asks."""
 
@@ -35,6 +44,8 @@ class Judged(NamedTuple):
     """Width that everybody should keep: greatest minus least value, in units."""
     insiders: int
     """0 or 1 individuals who know their own value."""
+    wanted: Wanted | None = None
+    """For which parts; by default for all that have protected records."""
 
 
 class Rooms:
@@ -42,7 +53,7 @@ class Rooms:
 
     def __init__(self, judged: Judged, tables: Tables) -> None:
         """What is shown is shown for all of the tables."""
-        boxes, pins, need, insiders = judged
+        boxes, pins, need, insiders, wanted = judged
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
@@ -72,8 +83,10 @@ class Rooms:
         self.share = need / max(whole, 1)
         """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
         insider and a record whose boxes differ draw on the same rooms."""
-        self.theirs = theirs
-        """(p',) parts that have protected records: the others need not be shown."""
+        self.asked = (
+            Wanted(theirs, theirs) if wanted is None else Wanted(theirs & wanted.own, theirs & wanted.free)
+        )
+        """For which parts evidence is wanted."""
         self.single = len(span) > sizes.SINGLE or whole > FINE
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
@@ -125,9 +138,9 @@ class Far:
     def __init__(self, rooms: Rooms) -> None:
         """Nothing is shown yet."""
         self.rooms = rooms
-        self.widths: Ints = np.where(rooms.theirs, -1, ENOUGH)
-        """(p',) width shown; parts without protected records count as shown."""
-        self.free: NDArray[np.bool_] = ~rooms.theirs
+        self.widths: Ints = np.where(rooms.asked.own, -1, ENOUGH)
+        """(p',) width shown; parts for which no evidence is wanted count as shown."""
+        self.free: NDArray[np.bool_] = ~rooms.asked.free
         """(p',) whether, as an insider, each may have any value meanwhile."""
 
     def show(self, parts: Ints, width: int) -> None:
