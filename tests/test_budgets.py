@@ -17,7 +17,8 @@ LINES: Mapping[str, int] = {
     "core": 1_270,
     "facts": 1_800,
     "tables": 3_090,
-    "certify": 2_245,  # later tables are asked about what earlier ones do not show: ACS tells 183 in place of 172
+    # later tables are asked about what earlier ones do not show: ACS tells 183 groups in place of 172
+    "certify": 2_245,
     "search": 945,
     "posterior": 4_320,
     "intervals": 1_460,
