@@ -21,8 +21,9 @@ LINES: Mapping[str, int] = {
     "certify": 2_245,
     "search": 945,
     "posterior": 4_320,
-    "intervals": 1_460,
-    "lookback": 845,
+    # floats are asked before proofs, and no program for what the true table shows: audits take half as long
+    "intervals": 1_475,
+    "lookback": 850,
 }
 """At most so many lines a room, comments and docstrings included; core: the files beside the rooms. Together
 13,000 are aimed at: whatever shrinks, its number shrinks with it."""

@@ -332,6 +332,14 @@ class OneByOne:
         low, high, rest = int(known.low[atom]), int(known.high[atom]), int(known.sizes[atom]) - 1
         return max(low, ends[0] - rest * high), min(high, ends[1] - rest * low)
 
+    def nearly(self, atom: int, side: int) -> float:
+        """An end of a record that is an atom alone, as a program in floats has it, a little inside."""
+        (programs, column), sign = self.around(atom), (1, -1)[side]
+        outcome = programs.linear.minimise({column: float(sign)}) if len(programs.rows) else None
+        if outcome is None or outcome.status != "optimal":
+            return float(programs.outer[side][column])
+        return sign * (outcome.value + max(REACHED, DIGITS * abs(outcome.value)))
+
     def proof_of(self, atom: int, sign: int) -> Multipliers | None:
         """What proves the least (sign 1) or greatest (-1) value of a record of an atom by multipliers.
 

@@ -168,7 +168,14 @@ class Claims:
             return ceil(low) <= ceil(least) and floor(most) <= floor(high)
 
         def holds(some: Sequence[int]) -> bool:
-            return within(*self.interval(some, record))
+            system, atom = self._sums(some, record)
+            programs = OneByOne(system)
+            for side in (0, 1):  # where floats are plainly beyond an end, nothing is proved
+                ends: list[Exact] = [low, high]
+                ends[side] = Fraction(programs.nearly(atom, side))
+                if not within(*ends):
+                    return False
+            return within(*programs.interval(atom))
 
         if not holds(numbers):
             return None

@@ -257,27 +257,26 @@ class Look:
     def _all_at_once(self, runs: Runs, program: ComponentProgram) -> None:
         """Which records whose true value is an end of their box have it in every table: one program for all.
 
-        The sum of how far they are from there is linear. Each table that it finds shows another value of
-        some, which are left out of the next.
+        The sum of how far they are from there is linear. A table that it finds shows another value of some;
+        the others are then asked about one by one.
         """
         known = program.knowledge
         inside = (
             np.isin(np.arange(known.count), program.atoms) & (known.sizes == 1) & (known.low < known.high)
         )
         ends = np.flatnonzero(inside & ((self.totals == known.low) | (self.totals == known.high))).tolist()
+        atoms = [each for each in ends if self._undecided(each) and not self.another[each]]
+        if not atoms or self.allowance.over:
+            return
         with suppress(OutOfTime):
-            while atoms := [each for each in ends if self._undecided(each) and not self.another[each]]:
-                if self.allowance.over:
-                    return
-                world = program.world_with_another(atoms, self.allowance, NODES)
-                if world is not None:
-                    self._absorb(runs, world)
-                    continue
-                for atom in atoms:
-                    value = int(self.totals[atom])
-                    self._note(atom, value, value, reals=False)
-                    program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
+            world = program.world_with_another(atoms, self.allowance, NODES)
+            if world is not None:
+                self._absorb(runs, world)
                 return
+            for atom in atoms:
+                value = int(self.totals[atom])
+                self._note(atom, value, value, reals=False)
+                program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
 
     def _end(self, runs: Runs, program: ComponentProgram, atom: int, sign: int) -> int:
         """Least (1) or greatest (-1) value of a record in tables on the grid.
@@ -285,11 +284,17 @@ class Look:
         Raises:
             OutOfTime: not found with what may be spent.
         """
+        known, world = program.knowledge, self.totals
+        edge = int(known.sizes[atom] * (known.low if sign > 0 else known.high)[atom])
         if self.allowance.over:
             raise OutOfTime("no table was found with what may be spent")
-        world = program.extreme(atom, sign, self.allowance, NODES)
+        if abs(world[atom] - edge) > 1:
+            world = program.extreme(atom, sign, self.allowance, NODES)
+        elif world[atom] != edge:  # any table that has it does
+            found = program.world_with(atom, edge, edge, self.allowance, NODES)
+            world = self.totals if found is None else found
         self._absorb(runs, world)
-        return int(of_records(program.knowledge, world, world)[0 if sign > 0 else 1][atom])
+        return int(of_records(known, world, world)[0 if sign > 0 else 1][atom])
 
     def _values_between(self, runs: Runs, atom: int, low: int, high: int) -> None:
         """Which values a record takes between two that it takes, as far as the standard needs to know it."""
