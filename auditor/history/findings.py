@@ -186,6 +186,7 @@ class PartyFindings:
     exact: int
     direct: int
     open: int
+    """Records that are not judged: by what answers exclude, or by what they make likely."""
     risk: float
     """Worst class: 1 − A/A_prior over what intervals leave, so of what is excluded."""
     widths: Sequence[tuple[float, int]]

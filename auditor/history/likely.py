@@ -61,6 +61,8 @@ class _Look:
     """(n,) of their posteriors."""
     beyond: NDArray[np.bool_]
     """(n,) who is beyond the limit, as far as posteriors are relied upon."""
+    unknown: NDArray[np.bool_]
+    """(n,) whose posterior cannot be relied upon."""
 
 
 class _Looks:
@@ -96,7 +98,7 @@ class _Looks:
         risks = posterior_risks(likely, domain, self._baseline, epsilon)
         labels = likely.known.atoms.labels[: column.size]
         beyond = breaks(limit, risks.risk, risks.entropy_at_epsilon) & likely.reliable
-        return _Look(system, likely, labels, risks.risk[labels], beyond[labels])
+        return _Look(system, likely, labels, risks.risk[labels], beyond[labels], ~likely.reliable[labels])
 
 
 def prepare() -> None:
@@ -115,8 +117,9 @@ def made_likely(
     keys: Sequence[str],
     baseline: Baseline,
     allowance: Allowance,
-) -> tuple[float | None, int, list[MadeLikely]]:
-    """The greatest risk of a record's posterior, how many are beyond the limit and not located, and who.
+) -> tuple[float | None, int, NDArray[np.bool_], list[MadeLikely]]:
+    """The greatest risk of a posterior, records beyond the limit and not located, (n,) records not judged,
+    and the worst ones beyond the limit.
 
     Args:
         party: Whose knowledge it is.
@@ -127,14 +130,15 @@ def made_likely(
         allowance: What looks may spend; nothing more is looked at beyond it.
     """
     so_far, column = part.so_far, part.column
+    nobody = np.zeros(column.size, dtype=np.bool_)
     if not so_far.answers:
-        return 0.0, 0, []
+        return 0.0, 0, nobody, []
     if so_far.known.count * len(so_far.answers) > MOST_CELLS or allowance.over:
-        return None, 0, []
+        return None, 0, nobody, []
     looks = _Looks(part, baseline, allowance)
     last = looks.after(len(part.cited) - 1)
     if last is None:
-        return None, 0, []
+        return None, 0, nobody, []
     who = np.flatnonzero(last.beyond & ~part.located)
     worst = who[np.argsort(-last.risk[who], kind="stable")][:NAMED]
     since = _since(looks, worst, len(part.cited) - 1)
@@ -167,7 +171,7 @@ def made_likely(
                 carried=carried[-1][1] if carried else 0.0,
             )
         )
-    return float(last.risk.max()), len(who), found
+    return float(last.risk.max()), len(who), last.unknown & ~part.located, found
 
 
 def _since(looks: _Looks, records: Ints, last: int) -> Ints:

@@ -98,15 +98,18 @@ def party_findings(
     classes: list[ClassRisk] = []
     likely: list[MadeLikely] = []
     greatest: list[float | None] = []
-    beyond = 0
+    beyond = unjudged = 0
     for part, table in zip(party.columns, tables, strict=True):
         low, high = remaining(part.so_far)
         ends = in_column_units(part.column, low), in_column_units(part.column, high)
         widths.update(np.round(ends[1] - ends[0], 9).tolist())
         classes += class_findings(party.name, part.column, low, high, table.codes, table.names)
-        risk, count, named = made_likely(party.name, part, (low, high), table.keys, baseline, allowance)
+        risk, count, unknown, named = made_likely(
+            party.name, part, (low, high), table.keys, baseline, allowance
+        )
         greatest.append(risk)
         beyond += count
+        unjudged += int((unknown | part.so_far.open).sum())
         likely += named
     classes.sort(key=lambda each: -each.risk)
     standings = [part.so_far for part in party.columns]
@@ -120,7 +123,7 @@ def party_findings(
             located=sum(int((each.by_integers != 0).sum()) for each in standings),
             exact=sum(int((each.by_integers == EXACT).sum()) for each in standings),
             direct=direct_ones,
-            open=sum(int(each.open.sum()) for each in standings),
+            open=unjudged,
             risk=max((each.risk for each in classes), default=0.0),
             widths=tuple(sorted(widths.items())),
             likely=beyond,

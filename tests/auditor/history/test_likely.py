@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -146,3 +147,19 @@ def test_report_json_and_terminal_say_what_is_possible_and_what_is_likely(
     assert "could still be any of 2 values, 0 to 1; most likely 1 to 1" in said
     assert exit_status(found, FailOn.LIKELY, False) == 3
     assert exit_status(found, FailOn.APPROXIMATE, False) == 0
+
+
+def test_records_whose_posterior_is_not_relied_upon_count_as_not_judged(tmp_path: Path) -> None:
+    # their sums add up to 3 x + 2 (…): whether x, of three people, is even is known; leverage does not see it
+    crowds = [(4, 303), (304, 603), (604, 903)]
+    values = np.random.default_rng(0).binomial(1, 0.1, 903).tolist()
+    sums = [
+        f"SELECT sum(v) FROM t WHERE id <= 3 OR id BETWEEN {a} AND {b} OR id BETWEEN {c} AND {d}"
+        for (a, b), (c, d) in itertools.combinations(crowds, 2)
+    ]
+    # beside these there are too many tables to be counted
+    sums += [f"SELECT sum(v) FROM t WHERE id > 3 AND id % {by} = 0" for by in range(2, 20)]
+    (one, _) = found_in(tmp_path, values, 1, *(("anna", sql) for sql in sums)).parties
+    assert (one.located, one.open) == (0, 3)
+    (other, _) = found_in(tmp_path, values, 1, *(("anna", sql) for sql in sums[1:])).parties
+    assert (other.located, other.open) == (0, 0)
