@@ -155,12 +155,12 @@ class KeptRanges:
     def held(self, around: Around) -> Sequence[Query] | None:
         """The records to hold so that tables keep what ranges say; None where no table says it.
 
-        Those with whom everybody was shown to keep the limit, as long as answered extremes let them be there.
+        Those with which all records were shown to keep the limit, as long as answered extremes allow it.
         """
         if not self.shares:
             return ()
         if self._holding is None or not _possible(self._holding.held, around.boxes):
-            # nobody knows any more who was held: it is chosen anew
+            # which records were held is not known any more: they are chosen anew
             self._holding = self.holding((), self._spare, self._standard, Allowance(CHOOSING), around)
         return None if self._holding is None else self._holding.held
 

@@ -73,7 +73,7 @@ class Overlap:
     def reach(self, standard: Standard) -> list[tuple[int, int] | None]:
         """(m,) between which answers the closed form shows everybody's runs (`Rooms.rich`).
 
-        None where that is not known at a glance: of what is no sum of people about whom nothing was answered.
+        None where that is not known at once: of what is no sum over records in no answer.
         """
         tables, found = self._tables, list[tuple[int, int] | None]()
         boxes = tables.boxes

@@ -5,7 +5,7 @@ has one of its parts pay, so it shows nobody there. Here one record's move is pu
 a way of its part (see `kernel_moves`), goes as far as what is left of all rooms allows, and takes what it
 uses off them; the next is looked for among what is left. So all of a group's units can be collected.
 
-What is shown, and why it holds. Let T be one of the tables, i a record and j ≠ i, who has any value v.
+What is shown, and why it holds. Let T be one of the tables, i a record and j ≠ i, which has any value v.
 Every room of a part is divided in whole numbers, a part for the record and one for the insider. Let
 z_1, z_2, … be i's moves with steps t_1, t_2, …, and w_1, w_2, … j's.
 

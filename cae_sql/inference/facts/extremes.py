@@ -189,7 +189,7 @@ def _needed(group: list[Ints]) -> list[tuple[Ints, bool]]:
     common = member.all(axis=0)
     if common.any():
         return [(atoms[common], True)]  # one record attains them all
-    # who attains a set attains every set around it: those say nothing of who is needed
+    # a record that attains a set's extreme attains that of every set around it
     member = member[_inside(member).sum(axis=1) == 1]
     patterns, places = np.unique(member, axis=1, return_inverse=True)
     packed = np.packbits(patterns, axis=1).tobytes()

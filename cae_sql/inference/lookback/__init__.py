@@ -1,1 +1,1 @@
-"""Audits: the true table is a feasible table like any other, so what is around it says who is located."""
+"""Audits: the true table is feasible like any other, so what is around it says which records are located."""

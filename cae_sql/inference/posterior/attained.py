@@ -135,8 +135,8 @@ class Attaining:
 
     def mixed(self, columns: Ints, rows: Floats, width: int, slopes: Floats) -> tuple[Floats, Flags]:
         """(c, w) distributions given that extremes are attained, of all columns that may attain one, by those
-        inside of the boxes, and by how much log p rises per unit at the boxes' ends, (2, c); and (c,) of whom
-        some extreme might not be attained."""
+        inside of the boxes, and by how much log p rises per unit at the boxes' ends, (2, c); and (c,) for
+        which some extreme might not be attained."""
         found, own = rows.copy(), self.sizes[columns]
         low_, high_ = self.low[columns], self.high[columns]
         all_able = np.stack([np.isin(columns, some) for _, some in self.extremes])

@@ -4,13 +4,13 @@ What is said of a group is not disclosure about one person: that nurses earn lit
 nurse does is not to be had. So A_baseline is
 
 - `members`: the area of p(v) ∝ prior(v) exp(t v), t the record's tilt θ less what the own value has in it:
-  t + κ (μ(t) − μ(0)) = θ, κ = h / ((1 − h) σ²). Who has little weight in large groups keeps the tilt; whom
-  the sums determine is held against the prior.
+  t + κ (μ(t) − μ(0)) = θ, κ = h / ((1 − h) σ²). A record with little weight in large groups keeps the
+  tilt; one that the sums determine is held against the prior.
 - `prior`: the area of what is believed before any answer, as in paper 000: learning of groups counts too.
 
-What skewness adds to a slope (`bell`) counts with the tilt, as what an insider tells does, but not of who is
-counted. A baseline is over the whole domain, whatever an answered extreme leaves somebody. That people like
-somebody are all alike counts against nobody here: runs of worlds must catch that.
+What skewness adds to a slope (`bell`) counts with the tilt, as what an insider tells does, but not of counted
+records. A baseline is over the whole domain, whatever an answered extreme leaves. That all people like
+somebody are known to be alike counts against nobody here: runs of worlds must catch that.
 
 Source: `mathematics.md`, 7 (baseline).
 """

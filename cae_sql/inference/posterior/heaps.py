@@ -10,8 +10,8 @@ is not small: what is known is known modulo 1/f. It is looked at for f = k/d, d 
 each sum and of each difference of two that overlap, two records left out: the one that is judged, and an
 insider. What a bell has itself at f is subtracted. Combinations modulo primes are those of `residues`.
 
-Promise: of the frequencies that are looked at, nobody is left unmarked who is in a sum, or a difference of
-two, whose lobes are not small. Up to 28 values these are all; of more, the `MOST` at which the prior, under
+Promise: of the frequencies that are looked at, every record in a sum, or a difference of two, whose lobes are
+not small is marked. Up to 28 values these are all; of more, the `MOST` at which the prior, under
 whatever tilt, hides least: a choice, no bound.
 
 Source: `mathematics.md`, 10.

@@ -229,11 +229,11 @@ def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure,
     ranges[:, LEVELS] = 0.0  # without an insider
     pairs = between, roots, shifts, np.abs(shifts).max(axis=1, initial=0.0)
     in_two(lambda first, end: ranges_of(*pairs, ranges, first, end), len(columns), shifts.size)
-    who, level = np.nonzero(ranges[:, :, 0] <= ranges[:, :, 1])
-    gains, moves = (variance[who] * ends for ends in np.split(ranges[who, level].T, 2))
+    record, level = np.nonzero(ranges[:, :, 0] <= ranges[:, :, 1])
+    gains, moves = (variance[record] * ends for ends in np.split(ranges[record, level].T, 2))
     worst = np.full(len(columns), -np.inf)
     np.maximum.at(
-        worst, who, _of_ranges(likely, columns[who], np.minimum(gains, 1.0 - h[who]), moves, measure)
+        worst, record, _of_ranges(likely, columns[record], np.minimum(gains, 1.0 - h[record]), moves, measure)
     )
     for place in np.flatnonzero(~(worst <= enough)).tolist():
         worst[place] = _measured(likely, int(columns[place]), values, measure, enough)
@@ -321,7 +321,7 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         if people[place]
         for unit in np.flatnonzero(alone[place] > 0)
     ]
-    who, values = (np.array(each, dtype=np.int64) for each in zip(*asides, strict=True))
+    aside, values = (np.array(each, dtype=np.int64) for each in zip(*asides, strict=True))
     # (m, a, w) by insider and value, of each other record its row
     rows = np.zeros((len(asides), len(atoms), windows.count))
     for number, (place, value) in enumerate(asides):
@@ -329,9 +329,9 @@ def _of_component(likely: Likely, atoms: Ints, measure: Measure, left: Allowance
         rows[number] = gathered(known, atoms, counted, windows)
     columns, risk = np.searchsorted(likely.fit.observed.atoms, atoms), np.full(len(atoms), -np.inf)
     for other in np.flatnonzero(people).tolist():
-        some, column = np.flatnonzero((who != other) | (people[other] > 1)), int(columns[other])
+        some, column = np.flatnonzero((aside != other) | (people[other] > 1)), int(columns[other])
         if len(some):
-            told = given(likely.fit, column, columns[who[some]], values[some])
+            told = given(likely.fit, column, columns[aside[some]], values[some])
             base = measure.bases(likely.fit, np.full(len(some), column), told)
             risk[other] = measure.bad(measure.left(rows[some, other]), base).max()
     return risk

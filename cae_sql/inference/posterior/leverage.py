@@ -117,7 +117,7 @@ def _cut(
 ) -> tuple[Ints, Ints, Ints]:
     """Sums over people that say something, and between which each lies, (k,).
 
-    Of those with the same members who can move one is kept, with the ends that all together leave it; of
+    Of those with the same movable members one is kept, with the ends that all together leave it; of
     those that are exact such as do not follow from others. `settled` are totals of atoms that cannot move.
     """
     fixed = (matrix @ settled).astype(np.int64)

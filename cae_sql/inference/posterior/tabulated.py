@@ -95,19 +95,19 @@ class Table:
         start, end = (slopes[0] / firm).min(axis=0), (slopes[1] / firm).max(axis=0)
         some = np.flatnonzero((first >= 0) & (first <= last) & (last < ROWS) & (last - first < LITTLE))
         # (n,) each range at each of its cells along f; then (c,) at each of its cells
-        who, row = _each(some, first[some], last[some])
+        record, row = _each(some, first[some], last[some])
         many = self._cells_to_a_unit(row)
-        start, end = np.floor(start[who] * many), np.floor(end[who] * many)
+        start, end = np.floor(start[record] * many), np.floor(end[record] * many)
         inside = (start > -PLACES) & (start <= end) & (end < PLACES)
         count = np.where(inside, end - start + 1, np.inf)
-        narrow = np.bincount(who, count, len(found))[who] <= LITTLE
+        narrow = np.bincount(record, count, len(found))[record] <= LITTLE
         at, place = _each(np.flatnonzero(narrow), start[narrow], end[narrow])
         if not len(at):
             return found
         with self._lock:
-            cells = self._cells(self._numbered(low, high)[who[at]], row[at], place)
-        begin = np.flatnonzero(np.diff(who[at], prepend=-1))
-        found[who[at][begin]] = np.minimum.reduceat(cells, begin)
+            cells = self._cells(self._numbered(low, high)[record[at]], row[at], place)
+        begin = np.flatnonzero(np.diff(record[at], prepend=-1))
+        found[record[at][begin]] = np.minimum.reduceat(cells, begin)
         return found
 
     def _cells_to_a_unit(self, row: Floats) -> Floats:

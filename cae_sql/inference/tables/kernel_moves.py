@@ -362,9 +362,9 @@ def _make(
 
 
 @compiled()
-def _price(toll: Toll, m: int, who: int, parts: Whole, by: Whole, first: int, end: int) -> float:
+def _price(toll: Toll, m: int, gainer: int, parts: Whole, by: Whole, first: int, end: int) -> float:
     """What one step of a move costs of a budget."""
-    change, paid = toll.gradient[m, who], 0.0
+    change, paid = toll.gradient[m, gainer], 0.0
     for e in range(first, end):
         change += by[e] * toll.gradient[m, parts[e]]
         paid += abs(by[e]) * toll.cost[m, parts[e]]

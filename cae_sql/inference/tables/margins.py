@@ -27,8 +27,8 @@ from x inside of its box, so |p / s| <= y.
 
 Σ 2 (x − c) τ and Σ w̄ τ are linear, and p is at most what i's moves ask plus what j's do. So the toll of a
 step of a move is |Σ gradient · by| + Σ cost · |by|, with `gradient` 2 (x − c) or w̄ over all that move and
-`cost` y, or 0, over those who pay. Tolls of all moves of one record are added up by their absolute values, so
-it does not matter which of them are made and how far.
+`cost` y, or 0, over the parts that pay. Tolls of all moves of one record are added up by their absolute
+values, so it does not matter which of them are made and how far.
 
 Source: `mathematics.md`, 8 (soft constraints with a margin).
 """
