@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks.usefulness import log
 from benchmarks.usefulness.asking import Asked, asked
 from benchmarks.usefulness.day import Line
+from benchmarks.usefulness.switched import switched
 
 
 @dataclass
@@ -39,17 +40,17 @@ def count(
 
     Args:
         line: What is asked.
-        seeds: How many; by default as many as the line says. Where nothing is drawn, one.
+        seeds: How many; by default as many as the line says. Where nothing is drawn other worlds are.
         seconds: CPU seconds for each seed; by default the line's budget.
         folder: Where a log of decisions is kept for each seed.
         began: Told what begins.
     """
     found = Counted(line.name)
-    wanted = max(line.drawn, 1) if seeds is None or not line.drawn else seeds
-    for seed in range(wanted):
+    for seed in range(max(line.drawn, 1) if seeds is None else seeds):
         began(f"{line.name}, seed {seed}")
-        with tempfile.TemporaryDirectory() as place:
-            day = line.day(seed, Path(place))
+        of_worlds, of_data = (0, seed) if line.drawn else (seed, 0)
+        with tempfile.TemporaryDirectory() as place, switched(seed=of_worlds):
+            day = line.day(of_data, Path(place))
             run = asked(day, Path(place) / "day.ledger", line.budget if seconds is None else seconds)
         found.runs.append(run)
         if folder is not None:

@@ -34,7 +34,8 @@ class Line:
     day: Callable[[int, Path], Day]
     """From a seed, and a folder for the database."""
     drawn: int = 0
-    """How many seeds it is asked with where nobody says otherwise; 0 where nothing is drawn: then one."""
+    """How many seeds it is asked with where nobody says otherwise; 0 where nothing is drawn: then one, and
+    more seeds are other worlds."""
     budget: float = 120.0
     """CPU seconds for one seed; what takes longer is cut."""
     absent: str = ""
