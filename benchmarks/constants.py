@@ -4,6 +4,10 @@ Run as `python -m benchmarks.constants`. Lines of `benchmarks.usefulness` are as
 ledger, first with the constants as they are (the rival), then with one of `cae_sql.inference` changed, each
 in a process of its own. Groups told exactly, all groups told, surprises and CPU seconds are counted.
 
+Constants of intervals and of the audit's look back are no part of decisions. For them two logs are audited,
+of Adult and of sixty persons, and a system of 400 records is asked for intervals and proofs: counted are
+records located, intervals narrower than the domain with the answers that prove them, and records left open.
+
 Where nothing changes a constant bounds work, memory or rounding; of another one the table says what was tried
 beside it. Some cannot be changed so: kernels have theirs compiled in, and what is no number (a tuple, a code)
 has no half. `--file posterior` asks for some files, `--write` puts what was measured into
@@ -18,19 +22,27 @@ import importlib
 import multiprocessing
 import sys
 import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 
+import duckdb
+import numpy as np
 from rich.console import Console
 from rich.progress import track
 
+from auditor import Policy, audit
+from auditor.history.findings import PartyFindings
+from auditor.history.statement import Logged
 from benchmarks import _results
+from benchmarks.audit import POLICY, Figures, repeats
 from benchmarks.usefulness.asking import asked
 from benchmarks.usefulness.counting import counts
 from benchmarks.usefulness.lines import FULL, QUICK
+from cae_sql import AnsweredSystem
 
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 TABLE = Path(__file__).with_name("constants.csv")
@@ -43,6 +55,10 @@ LINES = (
     "crossing: 25 values, 2,000",
 )
 """Small systems and large ones, exact sets, insiders: some seconds."""
+AUDITED = ("intervals/", "lookback/")
+"""Files of constants that are looked at in an audit."""
+STATEMENTS, PERSONS, RECORDS, SUMS, EXPLAINED = 100, 60, 400, 80, 10
+"""Of the logs, and of the system whose intervals are asked for."""
 SECONDS = 60.0
 """CPU seconds for one line; what takes longer is cut."""
 HEAD = ("file", "constant", "value", "changed to", "exact", "told", "surprises", "CPU seconds")
@@ -123,11 +139,14 @@ def _change(constant: Constant, value: float) -> None:
         setattr(sys.modules[name], constant.name, value)
 
 
-def _outcome(task: tuple[Constant | None, float]) -> Outcome:
-    """Ask all lines, one constant changed."""
+def _outcome(task: tuple[Constant, float]) -> Outcome:
+    """What comes of it with one constant changed."""
     constant, value = task
-    if constant is not None:
-        _change(constant, value)
+    _change(constant, value)
+    return _audit() if constant.file.startswith(AUDITED) else _days()
+
+
+def _days() -> Outcome:
     known, total, cpu = {line.name: line for line in (*FULL, *QUICK)}, Counter[str](), 0.0
     for line in (known[name] for name in LINES):
         with tempfile.TemporaryDirectory() as place:
@@ -135,6 +154,44 @@ def _outcome(task: tuple[Constant | None, float]) -> Outcome:
         cpu += found.cpu
         total.update(counts(found))
     return Outcome(total["exact"], total["told"], total["surprises"], round(cpu, 1))
+
+
+def _audit() -> Outcome:
+    began, figures = time.process_time(), Figures()
+    with tempfile.TemporaryDirectory() as place:
+        repeats(Path(place), STATEMENTS, figures)
+        few = _audit_of_few(Path(place) / "few.duckdb")
+    (_, _, _, located, left), *_ = figures.found["repeats"]["parties"]  # type: ignore[index]
+    chance = np.random.default_rng(0)
+    values = np.minimum(chance.lognormal(2.5, 1.0, RECORDS).astype(np.int64), 100)
+    system = AnsweredSystem(RECORDS, 0, 100, 1)
+    for number in range(SUMS):
+        first, size = int(chance.integers(0, RECORDS - 40)), int(chance.integers(2, 40))
+        some = np.arange(first, first + size)
+        if number % 8:
+            system.add_sum(some, int(values[some].sum()))
+        else:
+            system.add_max(some, int(values[some].max()))
+    bounds = system.bounds()
+    narrower = np.flatnonzero((bounds.lower > 0) | (bounds.upper < 100))
+    proofs = [system.explain(each, "upper") for each in narrower[:EXPLAINED].tolist()]
+    told = len(narrower) + sum(len(each.terms) + len(each.boxes) for each in proofs)
+    seconds = round(time.process_time() - began, 1)
+    return Outcome(located + few.located, told, left + few.open, seconds)
+
+
+def _audit_of_few(database: Path) -> PartyFindings:
+    """Sums over windows of sixty persons, so that each is looked at closely after each statement."""
+    with duckdb.connect(str(database)) as connection:
+        connection.execute(
+            f"CREATE TABLE t AS SELECT i AS id, hash(i) % 21 AS v FROM range({PERSONS}) each(i)"
+        )
+    chance, log = np.random.default_rng(1), []
+    for number in range(PERSONS // 2):
+        first, size = int(chance.integers(0, PERSONS - 12)), int(chance.integers(3, 13))
+        log.append(Logged(number + 1, f"SELECT sum(v) FROM t WHERE id >= {first} AND id < {first + size}"))
+    rules = POLICY.format(table="t", column="v", low=0, high=20, key="id", knows='["id"]')
+    return audit(database, Policy.parse(rules), log, gate_seconds=0).parties[0]
 
 
 def rows(only: Sequence[str], processes: int) -> Iterator[tuple[object, ...]]:
@@ -145,12 +202,12 @@ def rows(only: Sequence[str], processes: int) -> Iterator[tuple[object, ...]]:
     _users()  # before there are children
     # a child for each task: it finds nothing that was worked out with another value
     with multiprocessing.get_context("fork").Pool(processes, maxtasksperchild=1) as pool:
-        found = pool.imap(_outcome, [(None, 0.0), *tasks])
-        whole = next(found)
-        yield ("", "all as they are", "", "", whole.exact, whole.told, whole.surprises, whole.cpu)
+        for name, whole in (("days", pool.apply_async(_days)), ("an audit", pool.apply_async(_audit))):
+            yield ("", f"{name}, all as they are", "", "", *astuple(whole.get()))
+        found = pool.imap(_outcome, tasks)
         console = Console(stderr=True)
         for (each, value), one in zip(track(tasks, "constants", console=console), found, strict=True):
-            yield each.file, each.name, each.value, value, one.exact, one.told, one.surprises, one.cpu
+            yield (each.file, each.name, each.value, value, *astuple(one))
 
 
 def write(table: Path, measured: Sequence[tuple[object, ...]]) -> None:
