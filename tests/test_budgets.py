@@ -6,6 +6,7 @@ A room that has to grow says why beside its number.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -90,3 +91,17 @@ def test_no_function_is_longer_than_a_page_or_takes_more_than_it_can_name() -> N
         or arguments(each) > MOST_ARGUMENTS
     ]
     assert not found, "\n".join(found)
+
+
+def test_the_table_of_what_lines_serve_names_every_file_once_with_its_lines() -> None:
+    text = (ENGINE.parents[1] / "docs" / "inference.md").read_text(encoding="utf-8")
+    table, named = text.split("## What the lines serve")[1], list[Path]()
+    for row in re.findall(r"^\| [^|]+ \| ([^|]+) \| ([\d,]+) \|$", table, flags=re.MULTILINE):
+        files, folder = list[Path](), ENGINE
+        for room, name in re.findall(r"`(\w+)/`|`(\w+)`", row[0]):
+            folder = ENGINE / room if room else folder
+            files += [folder / f"{name}.py"] if name else []
+        lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+        assert lines == pytest.approx(int(row[1].replace(",", "")), rel=0.03, abs=5), row
+        named += files
+    assert sorted(named) == [path for path in sources() if path.name != "__init__.py"]
