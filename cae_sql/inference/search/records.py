@@ -111,11 +111,9 @@ class Record:
         runs, program = self.runs, self.program
         if runs.allowance.over:
             raise OutOfTime("nothing may be spent")
-        found = program.quick_world(self.label, value, value, runs.allowance)
-        if found is None:
-            if not runs.effort.spend():
-                raise OutOfTime("no integer programs are left")
-            found = program.world_with(self.label, value, value, runs.allowance)
+        if not runs.effort.spend():
+            raise OutOfTime("no integer programs are left")
+        found = program.world_with(self.label, value, value, runs.allowance)
         if found is None and not program.whole:
             raise OutOfTime("only a part of the component was stated")
         return None if found is None else self.together(found)

@@ -20,10 +20,6 @@ from cae_sql.inference.solver import Outcome, Program
 
 TOLERANCE = 1e-6
 """Slack within which a linear program's optimum counts as whole."""
-VERTICES = 8
-"""Vertices of the linear program that are looked at before an integer program is tried."""
-QUICK_ITERATIONS = 5_000
-"""For one linear program: about half a second at the largest that are stated."""
 LARGE_COMPONENT = 400
 """Of components of more atoms than this only a part around the record is searched."""
 ANY_NODES = 3_000
@@ -72,28 +68,6 @@ class ComponentProgram:
                 value = outcome.value * sign
                 ends[side] = int(np.ceil(value - TOLERANCE) if side == 0 else np.floor(value + TOLERANCE))
         return ends[0], ends[1]
-
-    def quick_world(self, atom: int, low: int, high: int, allowance: Allowance) -> Ints | None:
-        """A world (p,) in which the atom's total lies between two values, from vertices of a linear program.
-
-        With pivots of ±1 many vertices are whole, and each takes a millisecond or two. None proves nothing.
-        """
-        chance, column = np.random.default_rng(atom), self._column(atom)
-        self.linear.bound(column, low, high)
-        try:
-            for turn in range(VERTICES):
-                costs = chance.integers(-9, 10, len(self.atoms)) if turn else np.zeros(0, dtype=np.int64)
-                outcome = self.linear.minimise(_priced(costs), allowance, True, QUICK_ITERATIONS)
-                if not len(outcome.solution):
-                    return None
-                near = outcome.solution[: len(self.atoms)]
-                if np.abs(near - np.rint(near)).max() <= TOLERANCE:
-                    totals = self._checked(outcome)
-                    if totals is not None and low <= totals[atom] <= high:
-                        return totals
-        finally:
-            self.linear.bound(column, *self._box(atom))
-        return None
 
     def world_with(
         self, atom: int, low: int, high: int, allowance: Allowance, nodes: int = MOST_NODES
@@ -164,11 +138,6 @@ class ComponentProgram:
         return totals if is_world(self.knowledge, totals, self.knowledge.matrix @ self.world) else None
 
 
-def _priced(costs: Ints) -> dict[int, float]:
-    """Costs by column, where there are any."""
-    return {int(column): float(costs[column]) for column in np.flatnonzero(costs)}
-
-
 def _neighbourhood(knowledge: Knowledge, atom: int, world: Ints, component: Ints) -> Ints:
     """The atoms that matter most for one: its smallest sums' members, the basic ones, and roomy others."""
     rows = np.flatnonzero(knowledge.matrix[:, atom])
@@ -198,8 +167,8 @@ def any_world(
     rows = constraints(knowledge, np.arange(knowledge.count), sums)
     most = None if allowance is UNLIMITED else nodes
     program = Program(*rows, np.ones(rows[0].shape[1], dtype=np.bool_), most)
-    costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count)
-    outcome = program.minimise(_priced(costs), allowance, first=True)
+    costs = np.random.default_rng(seed).integers(-9, 10, knowledge.count).astype(float)
+    outcome = program.minimise(dict(enumerate(costs.tolist())), allowance, first=True)
     if outcome.status == "infeasible":
         return None
     if len(outcome.solution):
