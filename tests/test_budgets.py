@@ -15,16 +15,16 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_270,
+    "core": 1_255,
     "facts": 1_800,
-    "tables": 3_060,
+    "tables": 3_040,
     # later tables are asked about what earlier ones do not show: ACS tells 183 groups in place of 172
     "certify": 2_245,
     "search": 945,
     "posterior": 4_320,
     # floats are asked before proofs, and no program for what the true table shows: audits take half as long
     "intervals": 1_475,
-    "lookback": 850,
+    "lookback": 825,
 }
 """At most so many lines a room, comments and docstrings included; core: the files beside the rooms. Together
 13,000 are aimed at: whatever shrinks, its number shrinks with it."""

@@ -6,8 +6,6 @@ rounded and checked against every answer in integers, a bound is recomputed exac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -94,18 +92,6 @@ class Program:
     def bound(self, column: int, lower: float, upper: float) -> None:
         """Change a column's box."""
         self._highs.changeColBounds(column, float(lower), float(upper))
-
-    @contextmanager
-    def at_least(self, weights: Mapping[int, float], least: float) -> Iterator[None]:
-        """Inside, Σ weights · x, by column, is no less than this in every solution."""
-        columns = np.fromiter(weights, np.int32, len(weights))
-        factors = np.fromiter(weights.values(), float, len(weights))
-        place = self._highs.getNumRow()
-        self._highs.addRow(float(least), np.inf, len(weights), columns, factors)
-        try:
-            yield
-        finally:
-            self._highs.deleteRows(1, np.array([place], dtype=np.int32))
 
     def append(self, columns: scipy.sparse.csc_array, lower: Floats, upper: Floats) -> None:
         """Add columns (rows, added), each at its least value until a solve moves it: the basis is kept."""

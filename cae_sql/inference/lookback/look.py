@@ -241,7 +241,6 @@ class Look:
             component = int(known.components[atom])
             if component not in programs:
                 programs[component] = ComponentProgram.around(known, atom, self.totals)
-                self._all_at_once(runs, programs[component])
             if self._undecided(atom) and not self.allowance.over:
                 with suppress(OutOfTime):
                     low, high = (self._end(runs, programs[component], atom, sign) for sign in (1, -1))
@@ -253,30 +252,6 @@ class Look:
         """Whether integer programs may say more of an atom than is known."""
         state = self.so_far.by_integers[self.first[atom]]
         return bool(state != EXACT and not (self._shown if state == KEEPS else self.another)[atom])
-
-    def _all_at_once(self, runs: Runs, program: ComponentProgram) -> None:
-        """Which records whose true value is an end of their box have it in every table: one program for all.
-
-        The sum of how far they are from there is linear. A table that it finds shows another value of some;
-        the others are then asked about one by one.
-        """
-        known = program.knowledge
-        inside = (
-            np.isin(np.arange(known.count), program.atoms) & (known.sizes == 1) & (known.low < known.high)
-        )
-        ends = np.flatnonzero(inside & ((self.totals == known.low) | (self.totals == known.high))).tolist()
-        atoms = [each for each in ends if self._undecided(each) and not self.another[each]]
-        if not atoms or self.allowance.over:
-            return
-        with suppress(OutOfTime):
-            world = program.world_with_another(atoms, self.allowance, NODES)
-            if world is not None:
-                self._absorb(runs, world)
-                return
-            for atom in atoms:
-                value = int(self.totals[atom])
-                self._note(atom, value, value, reals=False)
-                program.integer.bound(int(np.searchsorted(program.atoms, atom)), value, value)
 
     def _end(self, runs: Runs, program: ComponentProgram, atom: int, sign: int) -> int:
         """Least (1) or greatest (-1) value of a record in tables on the grid.

@@ -90,24 +90,6 @@ class ComponentProgram:
             raise OutOfTime("no world was found in the time allowed, or only one that rounding spoils")
         return totals
 
-    def world_with_another(self, atoms: list[int], allowance: Allowance, nodes: int) -> Ints | None:
-        """A world (p,) in which some of these atoms has another total than in this one, or None without one.
-
-        Each of the atoms has its total here at an end of its box: the sum of how far they are from there is
-        linear then.
-
-        Raises:
-            OutOfTime: neither found nor excluded with what may be spent, or in so many nodes of the search.
-        """
-        away = {each: 1 if self.world[each] == self._box(each)[0] else -1 for each in atoms}
-        weights = {self._column(each): float(sign) for each, sign in away.items()}
-        least = 1 + sum(sign * int(self.world[each]) for each, sign in away.items())
-        with self.integer.at_least(weights, least):
-            found = self.world_with(atoms[0], *self._box(atoms[0]), allowance, nodes)
-        if found is not None and (found[atoms] == self.world[atoms]).all():
-            raise OutOfTime("rounding spoils the world that was found")
-        return found
-
     def extreme(self, atom: int, sign: int, allowance: Allowance, nodes: int = MOST_NODES) -> Ints:
         """A world (p,) in which the atom's total is as small (sign 1) or as great (−1) as in any.
 
