@@ -43,6 +43,7 @@ from benchmarks.usefulness.asking import asked
 from benchmarks.usefulness.counting import counts
 from benchmarks.usefulness.lines import FULL, QUICK
 from cae_sql import AnsweredSystem
+from cae_sql.errors import CaeSqlError
 
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 TABLE = Path(__file__).with_name("constants.csv")
@@ -145,7 +146,12 @@ def _outcome(task: tuple[Constant, float]) -> tuple[object, ...]:
     _change(constant, value)
     try:
         return astuple(_audit() if constant.file.startswith(AUDITED) else _days())
-    except Exception as error:  # a code has no half: that is what the table says then
+    except (
+        CaeSqlError,
+        ValueError,
+        LookupError,
+        ArithmeticError,
+    ) as error:  # a code has no half: that is what the table says then
         return f"fails: {type(error).__name__}", "", "", ""
 
 
