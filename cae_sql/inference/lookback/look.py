@@ -2,7 +2,7 @@
 
 Systems of few atoms are looked at after each statement, others now and then; records located before that get
 the earlier time (`first_time`). Around the true table the gate's own evidence (`certify.coverage`) shows how
-long a run of values each record takes, whatever the size; of the others single sums and linear programs give
+long a run of values each record takes, whatever the size, and walks from it show more; of the others single sums and linear programs give
 the interval over the reals; of few atoms searches look for tables that reach its ends, or show that there are
 none.
 
@@ -57,8 +57,8 @@ DOMAINS = 8
 """A basic atom is no better for more room than so many whole domains."""
 NODES = 20_000
 """Search nodes of an integer program about another value; of others `MOST_NODES`."""
-ENOUGH_MOVES = 2_000_000
-"""Moves tried in walks of a search."""
+TURNS, ENOUGH_MOVES = 12, 30_000_000
+"""Walks, each twice as long as the one before, and moves tried in all of them."""
 
 
 def assess(so_far: LocatedSoFar, allowance: Allowance | None = None, whole: bool = False) -> None:
@@ -109,8 +109,8 @@ class Look:
         self.another: NDArray[np.bool_] = np.zeros(self.known.count, dtype=np.bool_)
         """(p,) whose records take another value than the true one."""
         self.runs: Runs | None = None
-        """What a search has shown, of few atoms."""
-        if closely and not so_far.large:
+        """What walks and searches have shown."""
+        if closely and self.known.count * len(self.known.matrix) <= FEW_CELLS:
             effort, need = Effort(10**6, ENOUGH_MOVES), so_far.standard.need
             self.runs = Runs(self.known.rebased(self.totals[None]), need, allowance, effort)
 
@@ -123,7 +123,7 @@ class Look:
             self._by_moves(self.runs)
         if self._closely and self.known.count * len(self.known.matrix) <= FEW_CELLS:
             self._by_programs()
-        if self.runs is not None:
+        if self.runs is not None and not so_far.large:
             self._on_the_grid(self.runs)
         so_far.open[first] = (so_far.by_integers[first] == KEEPS) & ~self._shown & ~so_far.fixed[first]
 
@@ -178,7 +178,7 @@ class Look:
         runs.accepted[self._waiting()] = False
         runs.absorb(self.totals)
         if runs.lacking.any():
-            runs.by_moves()
+            runs.by_moves(TURNS)
         self._unite(runs.low, runs.high)
 
     def _absorb(self, runs: Runs, totals: Ints) -> None:

@@ -96,9 +96,9 @@ class Runs:
             left[place] = False
             self.absorb(worlds[place])
 
-    def by_moves(self) -> bool:
+    def by_moves(self, turns: int = WALKS) -> bool:
         """Try to give every atom a long enough run by walks; False where nothing more may be spent."""
-        for turn in range(WALKS):
+        for turn in range(turns):
             if not self.lacking.any():
                 break
             if not self.walk_from(self.worlds[turn % len(self.worlds)], PASSES << turn, turn):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -253,3 +253,22 @@ def test_of_yes_and_no_it_is_asked_of_all_at_once_who_has_one_value_left(
             assert not so_far.open.any()
             assert np.array_equal(so_far.by_integers == EXACT, fixed)
     assert proved > 4
+
+
+def test_of_many_atoms_walks_show_records_that_the_table_itself_leaves_open() -> None:
+    """Groups by four columns, and half of those by each two: 318 of 600 records were open without."""
+    chance, size = np.random.default_rng(0), 600
+    truth = np.minimum(chance.geometric(0.3, size) - 1, 24)
+    so_far, columns = LocatedSoFar(truth, 24, Standard(need=8)), chance.integers(0, 8, (4, size))
+    groups = [np.flatnonzero(column == value) for column in columns for value in range(8)]
+    groups += [
+        np.flatnonzero((one == value) & (other == beside))
+        for one, other in combinations(columns, 2)
+        for value, beside in product(range(8), range(8))
+        if (value + beside) % 2
+    ]
+    so_far.add([Query(kind="sum", members=members) for members in groups if len(members)])
+    assert so_far.large
+    assess(so_far, whole=True)
+    assert np.count_nonzero(so_far.by_integers) == 41
+    assert so_far.open.sum() < 250
