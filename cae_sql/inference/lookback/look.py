@@ -2,9 +2,9 @@
 
 Systems of few atoms are looked at after each statement, others now and then; records located before that get
 the earlier time (`first_time`). Around the true table the gate's own evidence (`certify.coverage`) shows how
-long a run of values each record takes, whatever the size, and walks from it show more; of the others single sums and linear programs give
-the interval over the reals; of few atoms searches look for tables that reach its ends, or show that there are
-none.
+long a run of values each record takes, whatever the size, and walks from it show more. Of the others single
+sums and linear programs give the interval over the reals; of few atoms searches look for tables that reach
+its ends, or show that there are none.
 
 Source: `mathematics.md`, 2 and 4.
 """
