@@ -44,9 +44,9 @@ GROWTH = 1.5
 """Large systems are looked at whenever there are so many times the answers of the last time."""
 WHOLE_CELLS = 1_000_000
 """Atoms times sums up to which the first time is sought among all answers, else among few near the record."""
-BASES = 4
+BASES = 8
 """Around the true table, one after the other: each with other records that attain extremes, since nothing is
-said of these."""
+said of these. With 4 ten of Adult's 45,222 records were left open after 100 statements, with 2 26, now 0."""
 FEW_CELLS = 4_000_000
 """Atoms times sums up to which linear programs are stated."""
 WORK = 4e11
