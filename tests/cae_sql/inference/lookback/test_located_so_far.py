@@ -225,20 +225,20 @@ def test_nobody_is_located_because_the_values_in_question_are_too_many_to_be_ask
 
 
 @pytest.mark.slow
-def test_of_yes_and_no_it_is_asked_of_all_at_once_who_has_one_value_left(
+def test_of_yes_and_no_the_records_with_one_value_left_are_those_of_enumeration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As enumeration of all tables says it, also where reals leave everybody both values."""
+    """Also where reals leave everybody both values."""
     proved = 0
-    asked_of_all = ComponentProgram.world_with_another
+    asked_of_one = ComponentProgram.world_with
 
-    def counting(self: ComponentProgram, atoms: list[int], *more: Any) -> Ints | None:
+    def counting(self: ComponentProgram, *which: Any) -> Ints | None:
         nonlocal proved
-        found = asked_of_all(self, atoms, *more)
-        proved += len(atoms) if found is None else 0
+        found = asked_of_one(self, *which)
+        proved += found is None
         return found
 
-    monkeypatch.setattr(ComponentProgram, "world_with_another", counting)
+    monkeypatch.setattr(ComponentProgram, "world_with", counting)
     tables = np.array(list(product((0, 1), repeat=12)))
     for seed in range(25):
         chance = np.random.default_rng(seed)
