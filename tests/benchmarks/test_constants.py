@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from benchmarks.constants import HEAD, constants, write
+from benchmarks.constants import HEAD, TABLE, constants, write
 
 
 def test_rows_of_the_same_constant_are_replaced_and_others_stay(tmp_path: Path) -> None:
@@ -26,3 +26,9 @@ def test_numbers_of_a_file_are_found_whichever_way_they_are_written() -> None:
     found = {each.name: each.value for each in constants(["tables/pool"])}
     assert {"FEWEST", "MOST", "TURNS"} <= set(found)
     assert all(isinstance(value, int | float) for value in found.values())
+
+
+def test_the_table_has_every_number_of_the_engine_as_it_is_now() -> None:
+    with TABLE.open(encoding="utf-8", newline="") as stream:
+        measured = {(row[0], row[1], float(row[2])) for row in list(csv.reader(stream))[1:] if row[2]}
+    assert measured == {(each.file, each.name, each.value) for each in constants([]) if not each.compiled}

@@ -48,7 +48,7 @@ BASES = 8
 """Around the true table, one after the other: each with other records that attain extremes, since nothing is
 said of these. With 4 ten of Adult's 45,222 records were left open after 100 statements, with 2 26, now 0."""
 FEW_CELLS = 4_000_000
-"""Atoms times sums up to which linear programs are stated."""
+"""Atoms times sums up to which walks are made and linear programs stated."""
 WORK = 4e11
 """Linear programs are asked about so many records, times (atoms times sums) ** 1.5."""
 CELLS = 80_000_000
@@ -109,7 +109,7 @@ class Look:
         self.another: NDArray[np.bool_] = np.zeros(self.known.count, dtype=np.bool_)
         """(p,) whose records take another value than the true one."""
         self.runs: Runs | None = None
-        """What walks and searches have shown."""
+        """What walks and searches have shown, where walks and programs are asked."""
         if closely and self.known.count * len(self.known.matrix) <= FEW_CELLS:
             effort, need = Effort(10**6, ENOUGH_MOVES), so_far.standard.need
             self.runs = Runs(self.known.rebased(self.totals[None]), need, allowance, effort)
@@ -121,10 +121,9 @@ class Look:
         self._around_the_table()
         if self.runs is not None:
             self._by_moves(self.runs)
-        if self._closely and self.known.count * len(self.known.matrix) <= FEW_CELLS:
             self._by_programs()
-        if self.runs is not None and not so_far.large:
-            self._on_the_grid(self.runs)
+            if not so_far.large:
+                self._on_the_grid(self.runs)
         so_far.open[first] = (so_far.by_integers[first] == KEEPS) & ~self._shown & ~so_far.fixed[first]
 
     @property
@@ -259,16 +258,18 @@ class Look:
         Raises:
             OutOfTime: not found with what may be spent.
         """
-        known, world = program.knowledge, self.totals
+        known, here, world = program.knowledge, int(self.totals[atom]), None
         edge = int(known.sizes[atom] * (known.low if sign > 0 else known.high)[atom])
         if self.allowance.over:
             raise OutOfTime("no table was found with what may be spent")
-        if abs(world[atom] - edge) > 1:
+        if abs(here - edge) > 1:
             world = program.extreme(atom, sign, self.allowance, NODES)
-        elif world[atom] != edge:  # any table that has it does
-            found = program.world_with(atom, edge, edge, self.allowance, NODES)
-            world = self.totals if found is None else found
-        self._absorb(runs, world)
+        elif here != edge:  # any table that has it does
+            world = program.world_with(atom, edge, edge, self.allowance, NODES)
+        if world is None:
+            world = self.totals
+        else:
+            self._absorb(runs, world)
         return int(of_records(known, world, world)[0 if sign > 0 else 1][atom])
 
     def _values_between(self, runs: Runs, atom: int, low: int, high: int) -> None:

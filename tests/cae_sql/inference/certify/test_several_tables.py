@@ -7,7 +7,7 @@ import numpy as np
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.certify.coverage import Shown, left_open, show
 from cae_sql.inference.certify.rooms import Judged, Wanted
-from cae_sql.inference.facts.extremes import bounds_of, hold
+from cae_sql.inference.facts.extremes import hold
 from cae_sql.inference.tables.exchange import Tables
 from tests.cae_sql.inference.told import Told
 
@@ -39,4 +39,3 @@ def test_nothing_is_shown_for_parts_that_are_not_asked_about() -> None:
     assert some.own.tolist() == first.tolist()
     assert some.free.tolist() == (~first).tolist()
     assert some.width == -1
-    assert bounds_of(boxes, pins).least.shape == first.shape
