@@ -220,11 +220,17 @@ def rows(only: Sequence[str], processes: int) -> Iterator[tuple[object, ...]]:
 
 
 def write(table: Path, measured: Sequence[tuple[object, ...]]) -> None:
-    """Rows, in the place of those of the same constants with the same changes; others stay as they are."""
+    """Rows, in the place of those of the same constants with the same changes; others stay as they are.
+
+    Rows of a constant whose value was another one go.
+    """
     known = dict[tuple[str, ...], tuple[object, ...]]()
+    values = {(str(row[0]), str(row[1])): str(row[2]) for row in measured}
     if table.exists():
         with table.open(encoding="utf-8", newline="") as stream:
-            known = {(row[0], row[1], row[3]): tuple(row) for row in list(csv.reader(stream))[1:]}
+            for row in list(csv.reader(stream))[1:]:
+                if values.get((row[0], row[1]), row[2]) == row[2]:
+                    known[row[0], row[1], row[3]] = tuple(row)
     known |= {(str(row[0]), str(row[1]), str(row[3])): row for row in measured}
     with table.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream, lineterminator="\n").writerows([HEAD, *(known[key] for key in sorted(known))])

@@ -22,6 +22,18 @@ def test_rows_of_the_same_constant_are_replaced_and_others_stay(tmp_path: Path) 
     ]
 
 
+def test_rows_of_a_constant_whose_value_was_another_go(tmp_path: Path) -> None:
+    table = tmp_path / "constants.csv"
+    write(
+        table,
+        [("a", "X", 4, 2, 7, 8, 0, 1.5), ("a", "X", 4, 8, 6, 8, 0, 1.5), ("a", "Y", 4, 8, 6, 8, 0, 1.5)],
+    )
+    write(table, [("a", "X", 8, 4, 9, 9, 0, 2.5)])
+    with table.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream))[1:]
+    assert [row[:4] for row in rows] == [["a", "X", "8", "4"], ["a", "Y", "4", "8"]]
+
+
 def test_numbers_of_a_file_are_found_whichever_way_they_are_written() -> None:
     found = {each.name: each.value for each in constants(["tables/pool"])}
     assert {"FEWEST", "MOST", "TURNS"} <= set(found)

@@ -110,7 +110,7 @@ class Baselines:
         if baseline not in BASELINES:
             raise InvalidInput(f'baseline must be "members" or "prior", not {baseline!r:.60}')
         self._tilt, self._domain = tilt, domain
-        self._tables: dict[float | None, Table] = {}
+        self._tables: dict[tuple[float | None, int], Table] = {}
         # near no tilt areas are greatest, and change with the square: there the tilts lie close
         side = np.sinh(np.linspace(0.0, np.arcsinh(STEEPEST), TILTS + 1)) / top
         self._listed = np.append(-side[:0:-1], side) if baseline == "members" else np.zeros(3)
@@ -119,12 +119,12 @@ class Baselines:
         self._turns = means - means[len(means) // 2]  # μ(t) − μ(0), in units
         self._areas = areas_of_rows(tilt.rows(low, high, self._listed), domain)
 
-    def table(self, epsilon: float | None, left: Callable[[Floats], Floats]) -> Table:
-        """Bells under the same prior, by what is left of them: H(ε), or without ε the area."""
-        found = self._tables.get(epsilon)
+    def table(self, epsilon: float | None, left: Callable[[Floats], Floats], cells: int) -> Table:
+        """Bells under the same prior, by what is left of them: H(ε), or without ε the area. As `Table`."""
+        found = self._tables.get((epsilon, cells))
         if found is None:
             most = 1.0 if epsilon is not None else float(self._domain.step) * self._tilt.windows.count
-            found = self._tables.setdefault(epsilon, Table(self._tilt, left, most))
+            found = self._tables.setdefault((epsilon, cells), Table(self._tilt, left, most, cells))
         return found
 
     def areas(self, kappa: Floats, theta: Floats) -> Floats:

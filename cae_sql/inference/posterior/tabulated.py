@@ -59,19 +59,21 @@ TINY = 1e-9
 class Table:
     """Cells for one prior, domain and measure."""
 
-    def __init__(self, tilt: Tilt, left: Callable[[Floats], Floats], most: float) -> None:
+    def __init__(self, tilt: Tilt, left: Callable[[Floats], Floats], most: float, cells: int = 1) -> None:
         """Work out nothing yet.
 
         Args:
             tilt: Prior and windows.
             left: (r,) area or entropy of rows (r, w): concave in the probabilities, and never negative.
             most: W.
+            cells: In the place of one, along each axis.
         """
         self._tilt, self._left = tilt, left
         width = float(tilt.windows.width * tilt.windows.count)
         self.centre = width / 2
         """c."""
-        self._soft, self._rate = SOFT / width**2, math.log1p(ALONG_F)
+        self._soft, self._rate = SOFT / width**2, math.log1p(ALONG_F) / cells
+        self._along_y = ALONG_Y / cells
         share = -(OUTSIDE * math.log2(OUTSIDE) + (1 - OUTSIDE) * math.log2(1 - OUTSIDE))
         self._finest = most * FINEST
         self._off = most * (OUTSIDE * math.log2(max(tilt.windows.count, 2)) + share)
@@ -113,7 +115,7 @@ class Table:
     def _cells_to_a_unit(self, row: Floats) -> Floats:
         """(r,) along y: as many in all rows where f is less than twice as much."""
         octave = np.floor(row * self._rate / math.log(2.0) + TINY)
-        found: Floats = np.sqrt(self._soft * 2.0 ** (octave + 0.5)) / ALONG_Y
+        found: Floats = np.sqrt(self._soft * 2.0 ** (octave + 0.5)) / self._along_y
         return found
 
     def _numbered(self, low: Ints, high: Ints) -> Ints:
