@@ -142,6 +142,26 @@ def test_whom_the_bound_spares_no_pair_brings_beyond_what_is_enough(seed: int, b
     assert (spared[0][mine][over_limit] > 0.5).all()
 
 
+def test_pairs_that_finer_cells_settle_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a limit that the worst pair keeps by a thousandth: few pairs are near it."""
+    found, domain = falling(4), Domain(0, 24, 1)
+    measure = Measure(domain, Baselines(found.tilt, 24, domain, "members"))
+    ends = np.tile([0.0, 24.0], (len(found.fit.observed.sizes), 1))
+    enough = float(risks_with_insider(found, ends, measure, -np.inf)[0].max()) + 0.001
+    measured, of_pairs = list[int](), Measure.of_pairs
+
+    def counted(self: Measure, likely: Likely, columns: np.ndarray, told: Given) -> np.ndarray:
+        measured[-1] += len(columns)
+        return of_pairs(self, likely, columns, told)
+
+    monkeypatch.setattr(Measure, "of_pairs", counted)
+    for cells in (1, insiders.FINER):
+        monkeypatch.setattr(insiders, "FINER", cells)
+        measured.append(0)
+        assert risks_with_insider(found, ends, measure, enough)[0].max() <= enough
+    assert 0 < measured[1] < measured[0] / 4
+
+
 def with_insider(system: AnsweredSystem, record: int, insider: int, unit: int) -> np.ndarray:
     """(2, w) by the formula, by pairs, without skewness and with it."""
     found = likely(system)
