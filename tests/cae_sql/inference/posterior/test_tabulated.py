@@ -15,6 +15,7 @@ from cae_sql.domain import Domain
 from cae_sql.inference.facts.query import Grid
 from cae_sql.inference.posterior.baselines import areas_of_rows, entropies_of_rows
 from cae_sql.inference.posterior.bell import Bells
+from cae_sql.inference.posterior.insiders import FINER
 from cae_sql.inference.posterior.tabulated import Table
 from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.posterior.weights import Floats
@@ -56,23 +57,25 @@ def measures(domain: Domain) -> list[tuple[Callable[[Floats], Floats], float]]:
     ]
 
 
-@over(SEEDS)
-def test_no_bell_leaves_less_than_the_table_says(seed: int) -> None:
+@over(SEEDS, st.sampled_from([1, FINER]))
+def test_no_bell_leaves_less_than_the_table_says(seed: int, cells: int) -> None:
     tilt, domain, bells = some(seed)
     for left, most in measures(domain):
-        bound = alone(Table(tilt, left, most), bells)
+        bound = alone(Table(tilt, left, most, cells), bells)
         assert (bound <= left(bells.rows(tilt)) * (1 + 1e-9) + 1e-12).all()
 
 
-@over(SEEDS)
-def test_of_a_bell_that_leaves_much_the_table_says_nearly_all(seed: int) -> None:
+@over(SEEDS, st.sampled_from([(1, 0.6, 0.8), (FINER, 0.9, 0.95)]))
+def test_of_a_bell_that_leaves_much_the_table_says_nearly_all(
+    seed: int, by_cells: tuple[int, float, float]
+) -> None:
     tilt, domain, bells = some(seed)
     (left, most), _ = measures(domain)
-    area = left(bells.rows(tilt))
-    found = alone(Table(tilt, left, most), bells)
+    area, (cells, least, median) = left(bells.rows(tilt)), by_cells
+    found = alone(Table(tilt, left, most, cells), bells)
     wide = area > 0.1 * domain.area
-    assert (found[wide] >= 0.6 * area[wide]).all()
-    assert np.median(found[wide] / area[wide]) > 0.8
+    assert (found[wide] >= least * area[wide]).all()
+    assert np.median(found[wide] / area[wide]) > median
 
 
 @over(SEEDS)
