@@ -21,8 +21,7 @@ LINES: Mapping[str, int] = {
     # later tables are asked about what earlier ones do not show: ACS tells 183 groups in place of 172
     "certify": 2_245,
     "search": 945,
-    # single pairs are looked up in finer cells: a day of 28,155 wages takes 103 CPU s in place of 243
-    "posterior": 4_330,
+    "posterior": 4_320,
     # floats are asked before proofs, and no program for what the true table shows: audits take half as long
     "intervals": 1_475,
     "lookback": 825,

@@ -44,8 +44,7 @@ from cae_sql.risk import Limit
 CLOSE = 1e-9
 """Risks and entropies are compared with this tolerance: what is counted is right to about so much."""
 PAIR = 1
-"""Steps for a record and an insider that are looked at together, bounds included: 20 to 30 ns, of which each
-step counts ten; with three of them a GROUP BY of 28,155 wages ran out of steps."""
+"""Steps for a record and an insider that are looked at together, bounds included: 20 to 30 ns were seen."""
 
 
 @dataclass(frozen=True)
