@@ -28,6 +28,7 @@ from cae_sql.inference.facts.query import Answer, Grid, Ints, Kind, Query, extre
 from cae_sql.inference.facts.ranges import Kept
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import end_of, with_spares
+from cae_sql.inference.facts.units import checked as checked_units
 from cae_sql.inference.intervals.bounds import (
     Bounds,
     ByPrograms,
@@ -85,6 +86,7 @@ class AnsweredSystem:
         pool: int = POOL,
         prior: Prior | None = None,
         lumps: ArrayLike | None = None,
+        units: ArrayLike | None = None,
     ) -> None:
         """Start with no answers.
 
@@ -97,15 +99,22 @@ class AnsweredSystem:
             prior: How values are spread, for the worlds; by default all are alike.
             lumps: (m,) numbers of records, powers of two: members from `size` on, whose values are the sums
                 of so many (`cae_sql.inference.facts.lumps`).
+            units: (n,) the unit of each record, whole numbers: all of a unit's records, and every sum over
+                some of them, are protected (`cae_sql.inference.facts.units`). None: every record is its own.
 
         Raises:
-            InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
+            InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid or
+                with units.
         """
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise InvalidInput(f"size must be a whole number of at least 1, not {size!r}")
         self.size, self.lumps = int(size), checked(lumps)
+        self.units = checked_units(units, self.size)
+        """(n,) the unit of each record; None where every record is its own."""
         if resolution is None and len(self.lumps):
             raise InvalidInput("lumps need a grid: give the system a resolution")
+        if self.units is not None and len(self.lumps):
+            raise InvalidInput("units need every record by itself, not lumps")
         self.grid = Grid.of(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
         self._top = int(self.grid.top)
         self.answers = list[Answer]()
@@ -231,8 +240,9 @@ class AnsweredSystem:
             raise InconsistentAnswers("no table on the grid agrees with all answers")
 
     def _check_plain(self) -> None:
-        if len(self.lumps):
-            raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
+        if len(self.lumps) or self.units is not None:
+            text = "ranges of statistics other than sums need every record by itself, not lumps or units"
+            raise InvalidInput(text)
 
     def _check_asked(self, queries: Sequence[Query]) -> None:
         """Check that lumps are in sums and extremes alone, in these with records that stand for them."""
@@ -421,7 +431,7 @@ class AnsweredSystem:
         self._check_asked([])
         if self._kept is None:
             told = self.answers, self.size, self._top, self._pool_size
-            self._kept = SystemState(*told, self.seed, self.prior, self.lumps, self.ways)
+            self._kept = SystemState(*told, self.seed, self.prior, self.lumps, self.ways, self.units)
         return self._kept
 
     @property
@@ -667,8 +677,8 @@ class AnsweredSystem:
 
     @property
     def searched(self) -> bool:
-        """Whether records are searched one by one: not where they are many, nor beside lumps."""
-        return self.size <= SMALL and not len(self.lumps)
+        """Whether records are searched one by one: not where they are many, in lumps, or several a unit."""
+        return self.size <= SMALL and not len(self.lumps) and self.units is None
 
     def possible(self, query: Query) -> tuple[int, int]:
         """The least and the greatest answer that the domain allows a sum or an extreme, in units."""

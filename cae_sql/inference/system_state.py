@@ -32,16 +32,17 @@ class SystemState:
 
     def __init__(
         self, answers: Sequence[Answer], size: int, top: int, count: int, seed: int, prior: Prior | None,
-        lumps: Ints = NO_LUMPS, ways: Ways = ALL,
+        lumps: Ints = NO_LUMPS, ways: Ways = ALL, units: Ints | None = None,
     ) -> None:  # fmt: skip
         """Of a system's list of answers, which grows; so many worlds are kept. None is looked at yet."""
         self._answers, self._size, self._top, self._lumps = answers, size, top, lumps
-        self._searched = size <= MOST_SEARCHED and not len(lumps)
+        self._units = units
+        self._searched = size <= MOST_SEARCHED and not len(lumps) and units is None
         """Whether the worlds carry what searches record by record need to know."""
         self._pool = Pool.draw(size, top, count, seed, prior, lumps)
         if self._searched:
             self._pool = self._pool.of_few(Knowledge.nothing(size, top))
-        self._roomy_table = RoomyTable.nothing(size, top, lumps, ways)
+        self._roomy_table = RoomyTable.nothing(size, top, lumps, ways, units)
         self._learned = 0
         """Answers that the worlds agree with."""
         self._restored = 0
@@ -111,7 +112,7 @@ class SystemState:
     def _known(self) -> tuple[Knowledge, Ints]:
         """What the answers amount to, lumps apart, and the sums' right-hand sides."""
         behind = self._pool.values.shape[1] - self._size - len(self._lumps)
-        atoms = Atoms.apart(self._size, self._lumps, behind)
+        atoms = Atoms.apart(self._size, self._lumps, behind, self._units)
         for answer in self._answers:
             atoms.refine(answer)
         return Knowledge.of(self._size, self._top, self._answers, atoms=atoms)

@@ -82,7 +82,10 @@ class Coverage:
     def __init__(self, question_tables: QuestionTables, judged: Judged, tables: Tables) -> None:
         """Measure the rooms that all of the tables leave."""
         self.question_tables, self.judged, softs = question_tables, judged, question_tables.softs
-        self.rooms, self.ways = Rooms(judged, tables), question_tables.roomy_table.ways
+        drawing = None
+        if judged.boxes.atoms.units is not None:
+            drawing = question_tables.marks_of(np.arange(judged.boxes.count)).any(axis=1)
+        self.rooms, self.ways = Rooms(judged, tables, drawing), question_tables.roomy_table.ways
         self.soft = bool(softs)
         """Whether ranges of statistics are kept by a margin."""
         found = toll(softs, judged.boxes, judged.pins, tables, judged.need, judged.insiders)
@@ -104,8 +107,9 @@ class Coverage:
         allowance.spend(2 * rooms.count * (1 + self.question_tables.roomy_table.rank) / ENTRIES)
         far = Far(rooms)
         # moves inside of a part change what ranges of statistics say
-        if not self.soft and self.ways.closed_form:
-            far.show(np.flatnonzero(rooms.rich(need)), need)
+        closed = rooms.rich(need) & (not self.soft and self.ways.closed_form)
+        rooms.divide(closed)
+        far.show(np.flatnonzero(closed & rooms.rich(need, divided=True)), need)
         if len(left := far.left(need)):
             far.add(left, self._reach(left), basic)
         if self.ways.payments:

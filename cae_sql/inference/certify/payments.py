@@ -87,15 +87,17 @@ class Payments:
         if not len(left) or self.allowance.over:
             return
         self._marks = self.question_tables.marks_of(np.arange(self.rooms.count))
-        self._shares = _Shares(self.rooms, self.need, self._marks)
         self._further = self._further_bases()
-        for first in range(0, len(left), sizes.MOST_OPEN):
-            if self.allowance.over:
-                return
-            self._found, self._moves = [], self.question_tables.moves
-            self._show(far, left[first : first + sizes.MOST_OPEN])
-            if keep and self._found:
-                self.question_tables.keep(joined(self._found))
+        for divided in np.unique(self.rooms.divisions[left]).tolist():
+            some = left[self.rooms.divisions[left] == divided]
+            self._shares = _Shares(self.rooms, self.need, self._marks, divided)
+            for first in range(0, len(some), sizes.MOST_OPEN):
+                if self.allowance.over:
+                    return
+                self._found, self._moves = [], self.question_tables.moves
+                self._show(far, some[first : first + sizes.MOST_OPEN])
+                if keep and self._found:
+                    self.question_tables.keep(joined(self._found))
 
     def _show(self, far: Far, left: Ints) -> None:
         """Add what kept moves show of some parts, then what is looked for over bases."""
@@ -122,7 +124,7 @@ class Payments:
     def _further_bases(self) -> Iterator[Payers]:
         """Bases that share no part, each with its helpers."""
         rooms, rank = self.rooms, self._marks.shape[1]
-        able = rooms.whole & ((rooms.down > 0) | (rooms.up > 0))
+        able = rooms.whole & ((rooms.giving[0] > 0) | (rooms.giving[1] > 0))
         taken, nearer = ~able, rooms.nearer(np.arange(rooms.count))
         while self.allowance.spend(rank * rank * np.count_nonzero(able) / LANES):
             found = payers(self._marks, able, taken, nearer, rooms.widest)
@@ -133,9 +135,9 @@ class Payments:
 
     def _reach(self, far: Far, parts: Ints, mine: Columns, basis: Payers, part: int) -> None:
         """Add what one basis and its helpers show of some parts (a,), columns (a, k)."""
-        rooms, need = self.rooms, self.need
-        span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
-        lacking, kept = far.widths[parts] < need, far.free[parts]
+        rooms, times = self.rooms, self.rooms.heaviest[parts]
+        span, first, last = rooms.ends(parts)
+        lacking, kept, need = far.widths[parts] < self.need, far.free[parts], self.need * times
         # a record that falls far need not rise so far
         fall = self._spend(parts, mine, basis, (0, 1, part), np.where(lacking, np.minimum(last, need), 0))
         most = np.minimum(span - first, need - np.minimum(fall, first))
@@ -144,7 +146,7 @@ class Payments:
             np.minimum(span - first, rise) + np.minimum(first, fall),
             np.minimum(span - last, rise) + np.minimum(last, fall),
         )
-        far.widths[parts] = np.maximum(far.widths[parts], width)
+        far.widths[parts] = np.maximum(far.widths[parts], width // times)
         if rooms.insiders:
             fall = self._spend(parts, mine, basis, (1, 1, part), np.where(kept, 0, last))
             most = np.where(kept | (fall < last), 0, span - first)
@@ -171,7 +173,8 @@ class Payments:
         found, looked = np.zeros((2, len(parts)), dtype=np.int64)
         lost, (firsts, ends) = own - shares.own[way, share, parts], moves.of(parts)
         records = Records(parts, mine, own, lost, target, firsts, ends, found, looked)
-        toll = self.toll._replace(budget=self.toll.budget * (1 - rooms.share if share else rooms.share))
+        part_of_it = (1 - rooms.share if share else rooms.share) / shares.divided
+        toll = self.toll._replace(budget=self.toll.budget * part_of_it)
 
         def work(start: int, end: int) -> Moves:
             return Moves(*pay(records, basis.columns, basis.parts, room, kept, moves, toll, part, start, end))
@@ -189,13 +192,14 @@ class Payments:
 class _Shares:
     """Every room in whole numbers: (2, 2, p') down and up, the record's part of it and the insider's."""
 
-    def __init__(self, rooms: Rooms, need: int, marks: Columns) -> None:
-        whole = max(need + (rooms.widest if rooms.insiders else 0), 1)
-        both = np.maximum(rooms.down, 0), np.maximum(rooms.up, 0)
-        self.rooms = np.array([_divided(room, need, whole, marks) for room in both])
-        self.kept = np.array([_rounded(room, need, whole) for room in rooms.left])
+    def __init__(self, rooms: Rooms, need: int, marks: Columns, divided: int = 1) -> None:
+        """`divided`: among how many parts of a unit its share is divided."""
+        whole, self.divided = max(need + (rooms.widest if rooms.insiders else 0), 1), divided
+        both = (np.maximum(room, 0) for room in rooms.giving)
+        self.rooms = np.array([_divided(room, need, whole, marks) for room in both]) // divided
+        self.kept = np.array([_rounded(room, need, whole) for room in rooms.left]) // divided
         """What is left where one record of a part gives nothing."""
-        self.own = np.array([_rounded(room, need, whole) for room in rooms.own])
+        self.own = np.array([_rounded(room, need, whole) for room in rooms.own]) // divided
         """The same where two do not: what fellows give, one of them aside."""
 
 

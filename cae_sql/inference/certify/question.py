@@ -85,7 +85,9 @@ class Question:
         self.roomy_table, self.pool = roomy_table, pool
         self.queries, self.conditions = list(queries), conditions
         self._records = Search(pool, queries) if pool.knowledge is not None else None
-        self._search = self._records if conditions.plain else None
+        # searches know of records alone, not of what a unit has together
+        by_record = conditions.plain and roomy_table.boxes.atoms.units is None
+        self._search = self._records if by_record else None
         kept = () if conditions.plain or not conditions.known else conditions[:3]
         self.question_tables = QuestionTables(roomy_table, self.queries, *kept)
         self.overlap = Overlap(self.question_tables, self.queries, conditions.plain)

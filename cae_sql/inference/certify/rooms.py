@@ -3,6 +3,10 @@
 All rooms are divided in two, one part for a record, one for an insider, and counted as if both had nothing to
 give themselves. What pays for two different records' moves may be the same part, since each keeps to its own
 share of every room.
+
+Where units have several records, whatever is said of a record is said of all that a unit has in a part: these
+go n times as far, n by the unit with most of them there. Of parts with units that are in other parts too
+neither the unit's own records nor the insider's pay anybody.
 """
 
 from __future__ import annotations
@@ -51,20 +55,36 @@ class Judged(NamedTuple):
 class Rooms:
     """The rooms of one judgement, measured. Shapes: p' parts."""
 
-    def __init__(self, judged: Judged, tables: Tables) -> None:
-        """What is shown is shown for all of the tables."""
+    def __init__(self, judged: Judged, tables: Tables, drawing: NDArray[np.bool_] | None = None) -> None:
+        """What is shown is shown for all of the tables; `drawing` (p',) are parts in a sum (None: all)."""
         boxes, pins, need, insiders, wanted = judged
+        self._occupied = occupied = boxes.atoms.occupied
+        self._drawing = np.ones(boxes.count, dtype=np.bool_) if drawing is None else drawing
+        self.heaviest = np.maximum(occupied.heaviest, 1)
+        """(p',) records of the unit that has most in a part: all of them move together."""
+        several = occupied.shared(self._drawing)
+        both = occupied.heaviest + insiders * occupied.second
+        self.divisions = np.ones(boxes.count, dtype=np.int64)
+        """(p',) among how many parts a unit's share of each room is divided (`divide`)."""
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
         self.whole = (self.loose > 0) & (self.loose == boxes.sizes)
         """(p',) parts of which nobody is held."""
         self.down, self.up = tables.least - bounds.least, bounds.most - tables.most
-        self.own = tuple(without(room, self.loose, insiders + 1) for room in (self.down, self.up))
+        self.own = tuple(without(room, self.loose, both) for room in (self.down, self.up))
         """What a record's fellows give it, down and up: without itself, and without the insider."""
         theirs = boxes.protected
-        alone = without(self.down, self.loose, 1), without(self.up, self.loose, 1)
-        self.left = np.where(theirs, alone[0], self.down), np.where(theirs, alone[1], self.up)
+        alone = (without(room, self.loose, self.heaviest) for room in (self.down, self.up))
+        self.giving = tuple(
+            np.where(several, inside, room)
+            for inside, room in zip(self.own, (self.down, self.up), strict=True)
+        )
+        """What a part gives to a record of another one."""
+        self.left = tuple(
+            np.where(several, given, np.where(theirs, each, given))
+            for each, given in zip(alone, self.giving, strict=True)
+        )
         """What a basic atom gives where one of its records gives nothing; spare ones give all they have."""
         least, most = boxes.own
         span, within = most - least, boxes.low - least
@@ -101,12 +121,17 @@ class Rooms:
         """Of the floats that are taken."""
         return np.float32 if self.single else np.float64
 
+    def ends(self, parts: Ints) -> tuple[Ints, Ints, Ints]:
+        """(3, a) of some parts `span`, `first` and `last`, of all records of the heaviest unit together."""
+        times = self.heaviest[parts]
+        return self.span[parts] * times, self.first[parts] * times, self.last[parts] * times
+
     def nearer(self, parts: Ints) -> Ints:
         """(a,) how far some parts can go to their nearer side, one of their records left out."""
         left = np.minimum(self.left[0][parts], self.left[1][parts])
-        return np.where(self.loose[parts] > 1, left, np.minimum(self.down[parts], self.up[parts]))
+        return np.where(self.loose[parts] > 1, left, np.minimum(self.giving[0][parts], self.giving[1][parts]))
 
-    def rich(self, need: int) -> NDArray[np.bool_]:
+    def rich(self, need: int, divided: bool = False) -> NDArray[np.bool_]:
         """(p',) parts whose records all keep a run of width `need` inside of their own part, without a move.
 
         Of m records with values in [l, u] and total s, one takes every value of [max(l, s − (m−1) u),
@@ -119,16 +144,26 @@ class Rooms:
         is left to a record, and T to an insider of the part. So it holds beside whatever else is shown of the
         same table.
 
+        Of units with up to n records in the part the room is n (T + need), and what those besides two units
+        have is enough for n · need; `divided`, it is so much for each of a unit's parts.
+
         Source: the count of all tables of small atoms, in the tests.
         """
-        whole = need + (self.box if self.insiders else 0)
+        whole = self.heaviest * (need + (self.box if self.insiders else 0))
+        whole = whole * self.divisions if divided else whole
         enough = (self.down >= whole) & (self.up >= whole) & (self.loose >= self.insiders + 2)
+        both = self._occupied.heaviest + self.insiders * self._occupied.second
+        enough &= (self.loose > both) & ((self.loose - both) * self.box >= self.heaviest * need)
         found: NDArray[np.bool_] = enough & (self.box == self.span)
         return found
 
+    def divide(self, closed: NDArray[np.bool_]) -> None:
+        """Divide rooms among a unit's parts, where not all of them are shown without a move, `closed` (p',)."""
+        self.divisions = self._occupied.divisions(closed, self._drawing)
+
     def scarce(self, parts: Ints) -> NDArray[np.floating]:
         """(4, a) 1 / room of some parts: down and up, then both without one record."""
-        rooms = np.array([each[parts] for each in (self.down, self.up, *self.left)], dtype=np.float64)
+        rooms = np.array([each[parts] for each in (*self.giving, *self.left)], dtype=np.float64)
         return (1.0 / np.maximum(rooms, 1e-25)).astype(self.kind)
 
 
@@ -166,12 +201,13 @@ class Far:
         ends[:, np.isin(parts, basic)] = 0
         own = np.array([room[parts] for room in rooms.own])
         reach = ends[2:] if rooms.insiders else ends[:2]
-        span, first, last = rooms.span[parts], rooms.first[parts], rooms.last[parts]
+        span, first, last = rooms.ends(parts)
+        heaviest, divisions = rooms.heaviest[parts], rooms.divisions[parts]
 
         def far(share: float) -> Ints:
             """(2, a) how far up and down out of a share of every room; an insider gives nothing."""
             inside, outside = (
-                np.minimum(np.float64(share) * each + rooms.slack, span).astype(np.int64)
+                np.minimum(np.float64(share) / divisions * each + rooms.slack, span).astype(np.int64)
                 for each in (own, reach)
             )
             found: Ints = inside + outside
@@ -184,11 +220,11 @@ class Far:
         )
         rise, fall = far(1.0 - rooms.share)
         free = (rise >= span - first) & (fall >= last) | (not rooms.insiders)
-        self.widths[parts] = np.maximum(self.widths[parts], widths)
+        self.widths[parts] = np.maximum(self.widths[parts], widths // heaviest)
         self.free[parts] |= free
 
 
-def without(room: Ints, loose: Ints, apart: int) -> Ints:
+def without(room: Ints, loose: Ints, apart: Ints) -> Ints:
     """What is left of a room when so many records of an atom have none to give, spread evenly as it is."""
     fair = -(-room // np.maximum(loose, 1))
     left: Ints = np.maximum(room - apart * fair - (apart - 1), 0)

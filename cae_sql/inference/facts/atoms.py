@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.units import Occupied
 
 NO_LUMPS: Ints = np.zeros(0, dtype=np.int64)
 FEW = 8
@@ -42,13 +43,17 @@ class Atoms:
         self.multiples: Ints = np.array([1])
         """(p,) records that each thing in an atom stands for where lumps are apart, else 1."""
         self._by_atom: tuple[Ints, Ints] | None = None
+        self.units: Ints | None = None
+        """(n,) the unit of each record, also of spare ones; None: every record is its own."""
+        self._occupied: Occupied | None = None
 
     @classmethod
-    def apart(cls, size: int, lumps: Ints, spares: int = 0) -> Atoms:
+    def apart(cls, size: int, lumps: Ints, spares: int = 0, units: Ints | None = None) -> Atoms:
         """Records and spare ones in one atom, and lumps between them in one for each of their sizes, as
-        nobody's.
+        nobody's. Spare ones are units of their own.
         """
         found = cls(size + len(lumps) + spares, size)
+        found.units = None if units is None else _with_spares(units, spares)
         sizes, places, counts = np.unique(lumps, return_inverse=True, return_counts=True)
         found.labels[size : size + len(lumps)] = 1 + places
         found.sizes, found.multiples = np.append(size + spares, counts), np.append(1, sizes)
@@ -58,6 +63,16 @@ class Atoms:
     def count(self) -> int:
         """Number of atoms."""
         return len(self.sizes)
+
+    @property
+    def occupied(self) -> Occupied:
+        """How units lie over the atoms."""
+        if self._occupied is None:
+            if self.units is None:
+                self._occupied = Occupied.alone(self.sizes)
+            else:
+                self._occupied = Occupied.of(self.labels, self.units, self.count)
+        return self._occupied
 
     @property
     def numbers(self) -> Ints:
@@ -75,7 +90,8 @@ class Atoms:
         twin, last = copy(self), self.count
         twin.labels = np.append(self.labels, np.full(spares, last))
         twin.sizes, twin.multiples = np.append(self.sizes, spares), np.append(self.multiples, 1)
-        twin._by_atom = None
+        twin._by_atom = twin._occupied = None
+        twin.units = None if self.units is None else _with_spares(self.units, spares)
         if self._stands_for is not None:
             twin._stands_for = np.append(self._stands_for, np.ones(spares, dtype=np.int64))
         return twin
@@ -116,7 +132,7 @@ class Atoms:
         np.subtract.at(self.sizes, origin, counts[cut])
         self.sizes = np.append(self.sizes, counts[cut])
         self.multiples = np.append(self.multiples, self.multiples[origin])
-        self._by_atom = None
+        self._by_atom = self._occupied = None
         return np.append(np.arange(count), origin)
 
     @property
@@ -132,3 +148,9 @@ class Atoms:
         row = np.zeros(self.count, dtype=np.int64)
         row[self.labels[answer.members]] = 1 if answer.coefficients is None else answer.coefficients
         return row
+
+
+def _with_spares(units: Ints, spares: int) -> Ints:
+    """With so many spare records behind, each a unit of its own."""
+    first = int(units.max(initial=-1)) + 1
+    return np.append(units, np.arange(first, first + spares))

@@ -77,6 +77,7 @@ def hold(boxes: Knowledge, totals: Ints, copies: int, basic: Ints, seed: int | N
     """Hold so many records at each answered extreme; None where there are not enough.
 
     The roomiest atoms at these totals (p,) are preferred, or with a seed any with room; `basic` serve last.
+    Where units have several records all of an extreme are held in one atom, by as many units.
     """
     chance = None if seed is None else np.random.default_rng(seed).random(boxes.count)
 
@@ -104,15 +105,19 @@ def _held(
         if (boxes.own[0][atoms] == boxes.own[1][atoms]).any():
             continue
         mine = pins.top if extreme.top else pins.bottom
-        for _ in range(copies - int(mine[atoms].sum())):
-            others = boxes.sizes[atoms] - pins.count[atoms] - 1
-            held = pins.top[atoms] * high + pins.bottom[atoms] * low + (high if extreme.top else low)
-            rest = totals[atoms] - held
+        together = copies if copies > 1 and boxes.atoms.units is not None else 1
+        there = int(mine[atoms].sum() if together == 1 else mine[atoms].max(initial=0))
+        for _ in range(0, copies - there, together):
+            others = boxes.sizes[atoms] - pins.count[atoms] - together
+            held = pins.top[atoms] * high + pins.bottom[atoms] * low
+            rest = totals[atoms] - held - together * (high if extreme.top else low)
             slack = np.minimum(rest - others * low, others * high - rest)
             fits = (others >= 0) & (slack >= 0 if exactly else True)
+            if together > 1:  # all held records of a part are of different units
+                fits &= boxes.atoms.occupied.numbers[atoms] >= pins.count[atoms] + together
             if not fits.any():
                 return None
-            mine[atoms[np.argmax(np.where(fits, preference(atoms, others, slack), -np.inf))]] += 1
+            mine[atoms[np.argmax(np.where(fits, preference(atoms, others, slack), -np.inf))]] += together
     return pins
 
 

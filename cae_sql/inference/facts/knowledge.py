@@ -84,9 +84,14 @@ class Knowledge:
     """The independent sums, reduced where `rebased` did that."""
 
     @classmethod
-    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS) -> Knowledge:
-        """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that."""
-        return cls._over(Atoms.apart(size, lumps), top)
+    def nothing(
+        cls, size: int, top: int, lumps: Ints = NO_LUMPS, units: Ints | None = None
+    ) -> Knowledge:
+        """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that.
+
+        `units` (n,) says to which unit each record belongs.
+        """
+        return cls._over(Atoms.apart(size, lumps, units=units), top)
 
     @classmethod
     def _over(cls, atoms: Atoms, top: int) -> Knowledge:

@@ -97,7 +97,13 @@ class ModelKnowledge:
     """What the answers of a system make likely under `exact`, to be asked as long as they are all."""
 
     def __init__(self, system: AnsweredSystem, standard: ModelStandard, counts: Counts | None = None) -> None:
-        """`counts`: of the same system with fewer answers; it leaves less to do and changes nothing."""
+        """`counts`: of the same system with fewer answers; it leaves less to do and changes nothing.
+
+        Raises:
+            InvalidInput: units have several records: what is likely is known of single records alone.
+        """
+        if system.units is not None:
+            raise InvalidInput("what answers make likely is not worked out for units of several records")
         self.system, self.standard, self.counts = system, standard, counts or Counts()
         self._version = system.version
         self._trial: ModelQuestion | None = None

@@ -93,9 +93,11 @@ class RoomyTable:
     """Which ways of showing somebody are used."""
 
     @classmethod
-    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS, ways: Ways = ALL) -> RoomyTable:
+    def nothing(
+        cls, size: int, top: int, lumps: Ints = NO_LUMPS, ways: Ways = ALL, units: Ints | None = None
+    ) -> RoomyTable:
         """Before any answer: everybody in the middle of the domain, and lumps in the middle of theirs."""
-        boxes = Knowledge.nothing(size, top, lumps)
+        boxes = Knowledge.nothing(size, top, lumps, units)
         none = np.zeros((max(boxes.count, 16), 16), dtype=np.int8)
         totals = boxes.sizes * boxes.high // 2
         return cls(boxes, totals, none, basis=Basis(np.zeros(0, np.int64), none.copy()), ways=ways)

@@ -1,0 +1,94 @@
+"""Units of protection: persons who have several records, and where these are.
+
+Who has which records is public. Protected are each record and every sum over some of a unit's records, its
+total first; an insider is a unit and knows all of its records. Of a part of the table only three numbers
+matter: how many records the unit with most of them has there, how many the next one, and how many units
+there are. A unit with records in several parts is shown by the runs of its parts added up, so these must
+be shown around one table, out of rooms that none of them uses twice: each room is divided among its parts.
+
+Source: `mathematics.md`, 11.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cae_sql.errors import InvalidInput
+from cae_sql.inference.facts.query import Ints
+
+NONE: Ints = np.zeros(0, dtype=np.int64)
+
+
+def checked(units: ArrayLike | None, size: int) -> Ints | None:
+    """(n,) the unit of each record, from 0 on; None where every record is a unit of its own."""
+    if units is None:
+        return None
+    given = np.asarray(units)
+    if given.shape != (size,) or given.dtype.kind not in "iu":
+        raise InvalidInput(f"units must be {size} whole numbers: the unit that each record belongs to")
+    names, found = np.unique(given, return_inverse=True)
+    return None if len(names) == size else found.reshape(-1).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Occupied:
+    """How units lie over one partition. Shapes: p parts, m pairs of a unit and a part that it is in."""
+
+    heaviest: Ints
+    """(p,) records of the unit that has most in a part."""
+    second: Ints
+    """(p,) records of the unit that has most besides that one."""
+    numbers: Ints
+    """(p,) units in each part."""
+    unit: Ints = field(default_factory=lambda: NONE)
+    """(m,)"""
+    part: Ints = field(default_factory=lambda: NONE)
+    """(m,)"""
+    rows: Ints = field(default_factory=lambda: NONE)
+    """(m,) records of the pair."""
+
+    @classmethod
+    def of(cls, labels: Ints, units: Ints, parts: int) -> Occupied:
+        """By the part (n,) and the unit (n,) of each record."""
+        pairs, rows = np.unique(units * parts + labels, return_counts=True)
+        unit, part = np.divmod(pairs, parts)
+        order = np.lexsort((-rows, part))
+        starts = np.searchsorted(part[order], np.arange(parts + 1))
+        numbers = np.diff(starts)
+        ordered = np.append(rows[order], [0, 0])
+        heaviest = np.where(numbers > 0, ordered[starts[:-1]], 0)
+        second = np.where(numbers > 1, ordered[starts[:-1] + 1], 0)
+        return cls(heaviest, second, numbers, unit, part, rows)
+
+    @classmethod
+    def alone(cls, sizes: Ints) -> Occupied:
+        """Where every record is a unit of its own."""
+        return cls(np.minimum(sizes, 1), np.minimum(np.maximum(sizes - 1, 0), 1), sizes)
+
+    def shared(self, drawing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(p,) parts with a unit that has records in another one too, of those that are in a sum."""
+        here = drawing[self.part]
+        of_unit = np.bincount(self.unit[here], minlength=int(self.unit.max(initial=-1)) + 1)
+        found = np.zeros(len(self.heaviest), dtype=np.bool_)
+        found[self.part[here & (of_unit[self.unit] > 1)]] = True
+        return found
+
+    def divisions(self, closed: NDArray[np.bool_], drawing: NDArray[np.bool_]) -> Ints:
+        """(p,) among how many of its parts a unit's share of each room is divided, at most, by part.
+
+        Where all parts of a unit are `closed` its moves stay inside of them, and nothing is divided. Else
+        each part that is not draws on all rooms, and those that are draw on their own.
+        """
+        found = np.ones(len(self.heaviest), dtype=np.int64)
+        here = np.flatnonzero(drawing[self.part])
+        if not len(here):
+            return found
+        unit, inside = self.unit[here], closed[self.part[here]]
+        poor = np.bincount(unit, ~inside)
+        rich = np.bincount(unit, inside, len(poor)) > 0
+        each = np.where(poor > 0, poor + rich, 1).astype(np.int64)
+        np.maximum.at(found, self.part[here], each[unit])
+        return found

@@ -1,0 +1,58 @@
+"""How units lie over a partition, against loops over all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cae_sql import AnsweredSystem
+from cae_sql.errors import InvalidInput
+from cae_sql.inference.facts.units import Occupied, checked
+
+
+@given(st.integers(0, 10**9))
+def test_the_heaviest_units_of_each_part_are_those_counted_one_by_one(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    size, parts = int(chance.integers(1, 30)), int(chance.integers(1, 6))
+    labels, units = chance.integers(0, parts, size), chance.integers(0, 8, size)
+    found = Occupied.of(labels, units, parts)
+    for part in range(parts):
+        counts = sorted(np.unique(units[labels == part], return_counts=True)[1].tolist(), reverse=True)
+        assert found.numbers[part] == len(counts)
+        assert [found.heaviest[part], found.second[part]] == [*counts, 0, 0][:2]
+
+
+@given(st.integers(0, 10**9))
+def test_rooms_are_divided_among_the_parts_that_draw_on_them(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    size, parts = int(chance.integers(1, 30)), int(chance.integers(1, 6))
+    labels, units = chance.integers(0, parts, size), chance.integers(0, 8, size)
+    closed, drawing = chance.random(parts) < 0.5, chance.random(parts) < 0.7
+    found = Occupied.of(labels, units, parts)
+    expected, several = np.ones(parts, dtype=np.int64), np.zeros(parts, dtype=np.bool_)
+    for unit in np.unique(units):
+        mine = [part for part in np.unique(labels[units == unit]) if drawing[part]]
+        several[mine] |= len(mine) > 1
+        poor = [part for part in mine if not closed[part]]
+        if poor:
+            expected[mine] = np.maximum(expected[mine], len(poor) + (len(poor) < len(mine)))
+    assert (found.divisions(closed, drawing) == expected).all()
+    assert (found.shared(drawing) == several).all()
+
+
+def test_units_of_one_record_each_are_no_units() -> None:
+    assert checked([3, 1, 2], 3) is None
+    assert AnsweredSystem(3, 0, 9, 1, units=[3, 1, 2]).units is None
+
+
+@pytest.mark.parametrize("units", [[0, 1], [0.5, 0.5, 1.0], "abc"])
+def test_units_that_are_no_whole_numbers_for_each_record_are_an_error(units: object) -> None:
+    with pytest.raises(InvalidInput, match="units must be 3 whole numbers"):
+        AnsweredSystem(3, 0, 9, 1, units=units)  # type: ignore[arg-type]
+
+
+def test_units_and_lumps_are_an_error() -> None:
+    with pytest.raises(InvalidInput, match="not lumps"):
+        AnsweredSystem(4, 0, 9, 1, units=[0, 0, 1, 1], lumps=[2])
