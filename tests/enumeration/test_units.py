@@ -11,7 +11,9 @@ COUNT = {False: 40, True: 1_500}
 
 @pytest.mark.parametrize("insiders", [0, 1])
 @pytest.mark.parametrize("long", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_records_and_sums_of_a_unit_keep_their_runs_whatever_another_unit_has(insiders: int, long: bool) -> None:
+def test_records_and_sums_of_a_unit_keep_their_runs_whatever_another_unit_has(
+    insiders: int, long: bool
+) -> None:
     seen = Seen()
     for number in range(COUNT[long]):
         check(system_at_random(7, number, insiders), seen)

@@ -60,7 +60,9 @@ def system_at_random(seed: int, number: int, insiders: int) -> System:
     # values in the middle leave most to be shown
     truth = rng.integers(0, top + 1, size)
     groups = rng.integers(0, int(rng.integers(1, 3)), size) if rng.random() < 0.7 else units % 2
-    return System(units, top, truth, tuple(_asked(rng, units, groups)), int(rng.integers(1, top + 1)), insiders)
+    return System(
+        units, top, truth, tuple(_asked(rng, units, groups)), int(rng.integers(1, top + 1)), insiders
+    )
 
 
 def _asked(rng: np.random.Generator, units: Ints, groups: Ints) -> Iterator[tuple[str, Ints]]:
@@ -118,7 +120,9 @@ def unshown(left: Ints, units: Ints, need: int, insiders: int) -> Iterator[str]:
         known = np.zeros((len(left), 0), np.int64) if insider is None else left[:, units == insider]
         for value in np.unique(known, axis=0) if insider is not None else [np.zeros(0, np.int64)]:
             some = left[(known == value).all(axis=1)]
-            for unit in everybody[everybody != insider].tolist() if insider is not None else everybody.tolist():
+            for unit in (
+                everybody[everybody != insider].tolist() if insider is not None else everybody.tolist()
+            ):
                 mine = np.flatnonzero(units == unit)
                 for rows in chain.from_iterable(combinations(mine, n) for n in range(1, len(mine) + 1)):
                     taken = np.unique(some[:, list(rows)].sum(axis=1))

@@ -84,9 +84,7 @@ class Knowledge:
     """The independent sums, reduced where `rebased` did that."""
 
     @classmethod
-    def nothing(
-        cls, size: int, top: int, lumps: Ints = NO_LUMPS, units: Ints | None = None
-    ) -> Knowledge:
+    def nothing(cls, size: int, top: int, lumps: Ints = NO_LUMPS, units: Ints | None = None) -> Knowledge:
         """Before any answer: every record anywhere between 0 and top, and lumps, apart, as far as that.
 
         `units` (n,) says to which unit each record belongs.

@@ -9,18 +9,27 @@ Units with like columns are one *shape*. The distribution of a shape's total is 
 records, by convolution, narrowed by ρ_u as a record's is by h; its baseline that of the same records under
 the tilt that is not their own (`baselines`). Both are by windows of the domain's step, as a record's.
 
-Source: `mathematics.md`, 11.
+**Insiders.** A unit v knows all of its records. With Z = D^½ Aᵀ R, H⁻¹ = Rᵀ R, and B_u the rows of Z of a
+unit's records, E_u becomes B_u (I − B_vᵀ B_v)⁻¹ B_uᵀ. The norm of what is added is at most
+F_uv / (1 − ρ_v), F_uv = |B_u B_vᵀ|² summed over all pairs of records: for all units at once N (G ∘ G) Nᵀ, G =
+Z Zᵀ by columns and N the units' records in them. And the mean of a combination of u's records of variance
+σ² is shifted by at most σ √F_uv |y_v| / (1 − ρ_v), y_v how far v's values may be from their means, each over
+its own deviation.
+
+Source: `mathematics.md`, 11; the bounds are Cauchy and Schwarz.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import scipy
 
 from cae_sql.domain import Domain
 from cae_sql.inference.posterior.baselines import Baselines, against, areas_of_rows
-from cae_sql.inference.posterior.bell import STILL, stiffness
+from cae_sql.inference.posterior.bell import STILL, SURE, stiffness
 from cae_sql.inference.posterior.fit import Fit
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.weights import Floats, Ints
@@ -30,6 +39,15 @@ AT_ONCE = 4_000_000
 """Numbers that are held at once."""
 MOST_WINDOWS = 1_024
 """Of a total, at most: neighbours are gathered beyond."""
+
+
+class Told(NamedTuple):
+    """What is told of a total."""
+
+    leverage: float
+    """ρ."""
+    shift: float
+    """Of its mean, in deviations of the total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,29 +61,40 @@ class Shapes:
     atoms: Ints
     """(u, k) the atoms of the columns."""
 
+    units: Ints
+    """(u,) how many units each is."""
+
     @classmethod
-    def of(cls, likely: Likely) -> Shapes:
-        """Of all units."""
+    def of(cls, likely: Likely, least: int = 2) -> Shapes:
+        """Of all units with so many records at least."""
         occupied, seen = likely.known.atoms.occupied, likely.fit.observed
         count = np.bincount(occupied.unit, occupied.rows, int(occupied.unit.max(initial=-1)) + 1)
-        some = count[occupied.unit] > 1  # spare records are units of one
+        some = (count[occupied.unit] >= least) & likely.known.protected[occupied.part]
         unit, part, rows = occupied.unit[some], occupied.part[some], occupied.rows[some]
         if not len(unit):
             none = np.zeros((0, 1), dtype=np.int64)
-            return cls(none, none, none)
+            return cls(none, none, none, none[:, 0])
         # pairs come by unit
         first = np.searchsorted(unit, unit)
         places, names = np.arange(len(unit)) - first, np.unique(unit, return_inverse=True)[1]
         found = np.zeros((2, int(names.max()) + 1, int(places.max()) + 1), dtype=np.int64)
         found[0, names, places], found[1, names, places] = part, rows
-        once = np.unique(np.concatenate(list(found), axis=1), axis=0)
+        once, units = np.unique(np.concatenate(list(found), axis=1), axis=0, return_counts=True)
         atoms, rows = np.split(once, 2, axis=1)
-        return cls(np.where(rows > 0, np.searchsorted(seen.atoms, atoms), 0), rows, atoms)
+        return cls(np.where(rows > 0, np.searchsorted(seen.atoms, atoms), 0), rows, atoms, units)
 
     @property
     def count(self) -> int:
         """How many."""
         return len(self.rows)
+
+    def records(self, columns: int) -> scipy.sparse.csr_array:
+        """(u, q) records of each in each of so many columns."""
+        unit, place = np.nonzero(self.rows)
+        entries = self.rows[unit, place].astype(np.float64)
+        return scipy.sparse.csr_array(
+            (entries, (unit, self.columns[unit, place])), shape=(self.count, columns)
+        )
 
     def leverage(self, fit: Fit) -> Floats:
         """(u,) ρ of each."""
@@ -81,33 +110,43 @@ class Shapes:
             found[some] = np.linalg.eigvalsh(each @ each.transpose(0, 2, 1))[:, -1]
         return np.clip(found, 0.0, 1.0)
 
-    def risks(self, likely: Likely, baselines: Baselines) -> Floats:
-        """(u,) risk of each unit's total: 1 − A / A_baseline."""
-        fit, windows = likely.fit, likely.tilt.windows
-        found = np.zeros(self.count)
-        for place, leverage in enumerate(self.leverage(fit).tolist()):
-            some = self.rows[place] > 0
-            columns, rows = self.columns[place, some], self.rows[place, some]
-            variances, theta = fit.variances[columns], fit.theta[columns]
-            kappa = stiffness(np.full(len(columns), leverage), variances)
-            tilts = baselines.tilts(kappa, theta)
-            box = np.zeros(len(columns), dtype=np.int64), np.full(len(columns), likely.top)
-            plain = likely.tilt.rows(*box, tilts)
-            total, base = (_added(each, rows) for each in (likely.tilted[self.atoms[place, some]], plain))
-            means = float(rows @ fit.means[columns]) / windows.width
-            variance = float(rows @ np.where(variances > STILL, variances, 0.0)) / windows.width**2
-            # windows of a total are read at their middles
-            away = np.arange(len(total)) - (total @ np.arange(len(total)) if variance else means)
-            bell = np.exp(-0.5 * stiffness(np.array([leverage]), np.array([variance]))[0] * away**2)
-            narrowed = total * bell
-            whole = Domain(0, max(len(total) - 1, 1), 1)
-            left = narrowed.sum()
-            if not left > 0:
-                found[place] = 1.0
-                continue
-            areas = (areas_of_rows(_gathered(each)[None], whole)[0] for each in (narrowed / left, base))
-            area, bare = areas
-            found[place] = against(np.array([area]), np.array([bare]), whole)[0]
+    def totals(self, likely: Likely, baselines: Baselines, place: int, told: Told) -> tuple[Floats, Floats]:
+        """(m,) each: what is likely of the total of one shape, given what is told, and its baseline.
+
+        By windows of the domain's step, read at their middles.
+        """
+        fit, some = likely.fit, self.rows[place] > 0
+        columns, rows = self.columns[place, some], self.rows[place, some]
+        deviations = np.sqrt(np.maximum(fit.variances[columns], 0.0))
+        moving = deviations**2 > STILL
+        # the mean is shifted by so many deviations of the total
+        whole = float(np.sqrt(rows @ deviations**2))
+        turn = np.where(moving, told.shift / max(whole, STILL), 0.0)
+        kappa = stiffness(np.full(len(columns), told.leverage), deviations**2)
+        box = fit.observed.low[columns], fit.observed.high[columns]
+        domain = np.zeros(len(columns), dtype=np.int64), np.full(len(columns), likely.top)
+        plain = likely.tilt.rows(*domain, baselines.tilts(kappa, fit.theta[columns] + turn))
+        total, base = (_added(each, rows) for each in (likely.tilt.rows(*box, fit.theta[columns]), plain))
+        width = likely.tilt.windows.width
+        stiff = float(stiffness(np.array([told.leverage]), np.array([whole**2]))[0]) * width**2
+        away = np.arange(len(total)) - total @ np.arange(len(total))
+        if told.leverage > 0:
+            away = away - told.shift * whole / width / told.leverage
+        logs = -0.5 * stiff * away**2
+        narrowed = total * np.exp(logs - logs.max(where=total > 0, initial=-np.inf))
+        return narrowed / narrowed.sum(), base
+
+    def risks(self, likely: Likely, baselines: Baselines, gain: Floats, shift: Floats) -> Floats:
+        """(u,) risk of each unit's total, 1 − A / A_baseline: the greatest of those at the ends of what an
+        insider may add to leverage, and to the mean, over the total's deviation, (u,) each."""
+        found, alone_ = np.zeros(self.count), self.leverage(likely.fit)
+        for place in range(self.count):
+            h = min(float(alone_[place] + gain[place]), 1.0)
+            each = {(h, by * float(shift[place])) for by in (-1, 0, 1)} | {(float(alone_[place]), 0.0)}
+            pairs = [self.totals(likely, baselines, place, Told(*told)) for told in sorted(each)]
+            whole = Domain(0, max(len(pairs[0][0]) - 1, 1), 1)
+            areas = [areas_of_rows(_gathered(np.stack(side)), whole) for side in zip(*pairs, strict=True)]
+            found[place] = against(areas[0], areas[1], whole).max()
         return found
 
 
@@ -122,7 +161,51 @@ def _added(rows: Floats, times: Ints) -> Floats:
     return found / found.sum()
 
 
-def _gathered(row: Floats) -> Floats:
-    """(m,) windows gathered so that there are not too many."""
-    times = -(-len(row) // MOST_WINDOWS)
-    return np.add.reduceat(row, np.arange(0, len(row), times))
+def _gathered(rows: Floats) -> Floats:
+    """(r, m) windows gathered so that there are not too many."""
+    times = -(-rows.shape[1] // MOST_WINDOWS)
+    return np.add.reduceat(rows, np.arange(0, rows.shape[1], times), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ByInsiders:
+    """The most that any other unit's values add: arrays by column of a fit, (q,), or by shape, (u,)."""
+
+    gain: Floats
+    """To the leverage."""
+    shift: Floats
+    """To the mean, over the deviation."""
+
+
+def most_told(likely: Likely, shapes: Shapes, values: Floats) -> tuple[ByInsiders, ByInsiders]:
+    """What insiders add at most to records of each column, and to sums of each of some shapes.
+
+    Args:
+        likely: What is likely.
+        shapes: Of all units, those of one record too.
+        values: (q, m) what a record of each column may have, in units.
+    """
+    fit, count = likely.fit, likely.fit.observed.people
+    variances = np.maximum(fit.variances[:count], 0.0)
+    with alone():
+        turned = fit.factor.root @ fit.observed.matrix[:, :count].toarray() * np.sqrt(variances)
+        square = (turned.T @ turned) ** 2
+    mine = shapes.records(count)
+    moving = variances > STILL
+    away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) ** 2
+    far = np.sqrt(mine @ np.where(moving, away / np.where(moving, variances, 1.0), 0.0))
+    left = np.maximum(1.0 - shapes.leverage(fit), SURE)
+    # of each column with each unit, then of each unit with each
+    by_column = (mine @ square).T
+    alike = shapes.units == 1
+    # who is the only unit of a column tells nothing of it to somebody else
+    only = likely.known.atoms.occupied.numbers[fit.observed.atoms] == 1
+    unit, column = mine.nonzero()
+    own = only[column]
+    by_column[column[own], unit[own]] = 0.0
+    by_unit = np.asarray((mine @ square) @ mine.T)
+    by_unit[np.flatnonzero(alike), np.flatnonzero(alike)] = 0.0
+    return tuple(  # type: ignore[return-value]
+        ByInsiders((each / left).max(axis=1), (np.sqrt(each) * (far / left)).max(axis=1))
+        for each in (by_column, by_unit)
+    )
