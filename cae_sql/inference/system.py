@@ -259,7 +259,8 @@ class AnsweredSystem:
     def _partition(self) -> Atoms:
         """The atoms of all answers: those before, refined, or made anew where spare records came since."""
         if self._atoms is None or len(self._atoms.labels) < self._whole:
-            self._atoms, self._refined = Atoms(self._whole, self.first_spare, self.lumps), 0
+            self._atoms = Atoms(self._whole, self.first_spare, self.lumps, self.units)
+            self._refined = 0
         for answer in self.answers[self._refined :]:
             self._atoms.refine(answer)
         self._refined = len(self.answers)

@@ -115,14 +115,12 @@ def check(system: System, seen: Seen) -> None:
 
 def unshown(left: Ints, units: Ints, need: int, insiders: int) -> Iterator[str]:
     """Sums over some of a unit's records that do not take a long enough run, given what another unit has."""
-    everybody = np.unique(units)
-    for insider in (None, *everybody.tolist()) if insiders else (None,):
-        known = np.zeros((len(left), 0), np.int64) if insider is None else left[:, units == insider]
-        for value in np.unique(known, axis=0) if insider is not None else [np.zeros(0, np.int64)]:
+    everybody = np.unique(units).tolist()
+    for insider in (None, *everybody) if insiders else (None,):
+        known = left[:, units == (-1 if insider is None else insider)]
+        for value in np.unique(known, axis=0):
             some = left[(known == value).all(axis=1)]
-            for unit in (
-                everybody[everybody != insider].tolist() if insider is not None else everybody.tolist()
-            ):
+            for unit in (each for each in everybody if each != insider):
                 mine = np.flatnonzero(units == unit)
                 for rows in chain.from_iterable(combinations(mine, n) for n in range(1, len(mine) + 1)):
                     taken = np.unique(some[:, list(rows)].sum(axis=1))

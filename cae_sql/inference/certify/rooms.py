@@ -158,7 +158,7 @@ class Rooms:
         return found
 
     def divide(self, closed: NDArray[np.bool_]) -> None:
-        """Divide rooms among a unit's parts, where not all of them are shown without a move, `closed` (p',)."""
+        """Divide rooms among the parts of units not all of whose parts, `closed` (p',), need no move."""
         self.divisions = self._occupied.divisions(closed, self._drawing)
 
     def scarce(self, parts: Ints) -> NDArray[np.floating]:

@@ -25,9 +25,13 @@ class Atoms:
     Lumps (`cae_sql.inference.facts.lumps`) are counted as the records they stand for, or kept `apart`.
     """
 
-    def __init__(self, size: int, real: int | None = None, lumps: Ints = NO_LUMPS) -> None:
+    def __init__(
+        self, size: int, real: int | None = None, lumps: Ints = NO_LUMPS, units: Ints | None = None
+    ) -> None:
         """All records in one atom: those from `real` on are spare (`cae_sql.inference.facts.spares`), and the
         last real ones stand for so many records each as `lumps` says.
+
+        `units` says to which unit each real record belongs; spare ones are units of their own.
         """
         self.labels: Ints = np.zeros(size, dtype=np.int64)
         """(n,) atom of each record."""
@@ -43,17 +47,16 @@ class Atoms:
         self.multiples: Ints = np.array([1])
         """(p,) records that each thing in an atom stands for where lumps are apart, else 1."""
         self._by_atom: tuple[Ints, Ints] | None = None
-        self.units: Ints | None = None
+        self.units: Ints | None = None if units is None else _with_spares(units, size - len(units))
         """(n,) the unit of each record, also of spare ones; None: every record is its own."""
         self._occupied: Occupied | None = None
 
     @classmethod
     def apart(cls, size: int, lumps: Ints, spares: int = 0, units: Ints | None = None) -> Atoms:
         """Records and spare ones in one atom, and lumps between them in one for each of their sizes, as
-        nobody's. Spare ones are units of their own.
+        nobody's.
         """
-        found = cls(size + len(lumps) + spares, size)
-        found.units = None if units is None else _with_spares(units, spares)
+        found = cls(size + len(lumps) + spares, size, units=units)
         sizes, places, counts = np.unique(lumps, return_inverse=True, return_counts=True)
         found.labels[size : size + len(lumps)] = 1 + places
         found.sizes, found.multiples = np.append(size + spares, counts), np.append(1, sizes)

@@ -170,7 +170,7 @@ def risks_with_insider(
     some = np.arange(seen.people) if spared is None else np.flatnonzero(~spared[seen.atoms])
     gain, shift = bounds_of(likely.fit, values)[:, some]
     ranges = np.stack([np.zeros(len(some)), gain]), np.stack([-shift, shift])
-    worst[some] = _of_ranges(likely, some, *ranges, measure)
+    worst[some] = of_ranges(likely, some, *ranges, measure)
     some = some[~(worst[some] <= enough)]  # what is no number keeps nothing
     for part in np.array_split(some, len(some) * seen.people // PAIRS + 1) if len(some) else ():
         worst[part] = _over_pairs(likely, part, values, measure, enough)
@@ -197,7 +197,7 @@ def bounds_of(fit: Fit, values: Floats) -> Floats:
     return np.stack([told, np.sqrt(variances * h) * shift[labels]]) * (1.0 + ROUNDING)
 
 
-def _of_ranges(
+def of_ranges(
     likely: Likely, columns: Ints, gains: Floats, shifts: Floats, measure: Measure, cells: int = 1
 ) -> Floats:
     """(r,) bounds of how bad, for h' − h and δ between two each, (2, r): by the least that bells leave and
@@ -237,7 +237,7 @@ def _over_pairs(likely: Likely, columns: Ints, values: Floats, measure: Measure,
     gains, moves = (variance[record] * ends for ends in np.split(ranges[record, level].T, 2))
     worst = np.full(len(columns), -np.inf)
     np.maximum.at(
-        worst, record, _of_ranges(likely, columns[record], np.minimum(gains, 1.0 - h[record]), moves, measure)
+        worst, record, of_ranges(likely, columns[record], np.minimum(gains, 1.0 - h[record]), moves, measure)
     )
     for place in np.flatnonzero(~(worst <= enough)).tolist():
         worst[place] = _measured(likely, int(columns[place]), values, measure, enough)
@@ -275,7 +275,7 @@ def _measured(likely: Likely, column: int, values: Floats, measure: Measure, eno
     told = given(fit, column, others[:, None], values[others])
     told = Given(np.append(told.leverage, fit.leverage[column]), np.append(told.shift, 0.0))
     alike, gains, shifts = np.full(len(told.shift), column), told.leverage - fit.leverage[column], told.shift
-    bounds = _of_ranges(likely, alike, np.stack([gains] * 2), np.stack([shifts] * 2), measure, FINER)
+    bounds = of_ranges(likely, alike, np.stack([gains] * 2), np.stack([shifts] * 2), measure, FINER)
     within = bounds <= enough
     most, open_ = float(bounds[within].max(initial=-np.inf)), np.flatnonzero(~within)
     _, once = np.unique(np.stack([gains, shifts])[:, open_].round(12), axis=1, return_index=True)

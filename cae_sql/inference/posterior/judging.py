@@ -30,11 +30,12 @@ from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.intervals.presolve import LARGEST, narrow
+from cae_sql.inference.posterior import together
 from cae_sql.inference.posterior.baselines import Baseline, against, areas_of_rows, entropies_of_rows, held
 from cae_sql.inference.posterior.components import Counts
 from cae_sql.inference.posterior.fit import FOUND, Fit
 from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, risks_with_insider
-from cae_sql.inference.posterior.likely import Asked, Likely
+from cae_sql.inference.posterior.likely import RELIABLE, Asked, Likely
 from cae_sql.inference.posterior.marginals import about_everybody, counted_marginals
 from cae_sql.inference.posterior.tilt import Tilt, Windows
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
@@ -100,13 +101,20 @@ class ModelKnowledge:
         """`counts`: of the same system with fewer answers; it leaves less to do and changes nothing.
 
         Raises:
-            InvalidInput: units have several records: what is likely is known of single records alone.
+            InvalidInput: units have several records, and another limit than a risk is asked for.
         """
-        if system.units is not None:
-            raise InvalidInput("what answers make likely is not worked out for units of several records")
+        if system.units is not None and not self._knows_units(standard):
+            raise InvalidInput(
+                'units of several records need candidates = "posterior" and a risk as the limit: of others '
+                "what answers make likely is not worked out"
+            )
         self.system, self.standard, self.counts = system, standard, counts or Counts()
         self._version = system.version
         self._trial: ModelQuestion | None = None
+
+    @staticmethod
+    def _knows_units(standard: ModelStandard) -> bool:
+        return isinstance(standard, LikelyStandard) and standard.limit.epsilon is None
 
     @property
     def current(self) -> bool:
@@ -232,6 +240,8 @@ class LikelyQuestion(ModelQuestion):
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
+        if self._past.system.units is not None:
+            return self._judge_units(likely, mine)
         worst = np.array([self._alone(likely, mine, *each) for each in measures])
         if self._insiders and _keeps(limit, worst):
             some = mine[likely.heaped[mine]]  # what insiders make of these is counted, or not known
@@ -239,6 +249,28 @@ class LikelyQuestion(ModelQuestion):
                 return UNKNOWN
             known = [self._with_insider(likely, *each, allowance) for each in measures]
             worst = np.maximum(worst, known)  # what is no number stays
+        return ModelJudgement(_keeps(limit, worst), float(worst[0]))
+
+    def _judge_units(self, likely: Likely, mine: Ints) -> ModelJudgement:
+        """As `_judge`, of records, and of each unit's sums, whatever another unit, the insider, has.
+
+        It is by the formula alone, so that all that sums are about must be relied upon by it.
+        """
+        (measure, enough), limit = self._past.measures[0], self._past.standard.limit
+        tied = mine[likely.known.matrix[:, mine].any(axis=0)]
+        unknown = tied[(likely.bits[tied] < RELIABLE) | likely.tangled[tied]]
+        if len(unknown) or likely.known.extremes or likely.known.observed:
+            self._leave_open(likely, unknown)
+            return UNKNOWN
+        rows = []
+        for by in likely.both:
+            left = measure.left(by.rows_of(mine))
+            rows.append(measure.bad(left, measure.baselines.of(by)[mine]))
+        found = np.full(likely.known.count, -np.inf)
+        found[mine] = measure.judged(rows[-1], rows[0])
+        together.with_units(likely, measure, ends_of(likely.fit) if self._insiders else None, found)
+        self._leave_open(likely, np.flatnonzero(~(found <= enough)))
+        worst = np.array([found.max()])
         return ModelJudgement(_keeps(limit, worst), float(worst[0]))
 
     def _leave_open(self, likely: Likely, atoms: Ints) -> None:

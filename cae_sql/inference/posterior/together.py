@@ -31,6 +31,7 @@ from cae_sql.domain import Domain
 from cae_sql.inference.posterior.baselines import Baselines, against, areas_of_rows
 from cae_sql.inference.posterior.bell import STILL, SURE, stiffness
 from cae_sql.inference.posterior.fit import Fit
+from cae_sql.inference.posterior.insiders import Measure, of_ranges
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone
@@ -87,6 +88,10 @@ class Shapes:
     def count(self) -> int:
         """How many."""
         return len(self.rows)
+
+    def some(self, places: Ints) -> Shapes:
+        """Some of them."""
+        return Shapes(self.columns[places], self.rows[places], self.atoms[places], self.units[places])
 
     def records(self, columns: int) -> scipy.sparse.csr_array:
         """(u, q) records of each in each of so many columns."""
@@ -209,3 +214,25 @@ def most_told(likely: Likely, shapes: Shapes, values: Floats) -> tuple[ByInsider
         ByInsiders((each / left).max(axis=1), (np.sqrt(each) * (far / left)).max(axis=1))
         for each in (by_column, by_unit)
     )
+
+
+def with_units(likely: Likely, measure: Measure, values: Floats | None, worst: Floats) -> None:
+    """Raise how bad records of atoms are, (p,), to how bad each unit's sums are, and with insiders both.
+
+    `values` (q, m) are what an insider may have in a record of each column; None: there is no insider.
+    """
+    fit, shapes = likely.fit, Shapes.of(likely, 1)
+    none = np.zeros(shapes.count)
+    by_unit = ByInsiders(none, none)
+    if values is not None:
+        by_column, by_unit = most_told(likely, shapes, values)
+        columns = np.arange(fit.observed.people)
+        shift = by_column.shift * np.sqrt(np.maximum(fit.variances[columns], 0.0))
+        ranges = np.stack([np.zeros(len(columns)), by_column.gain]), np.stack([-shift, shift])
+        bad = of_ranges(likely, columns, *ranges, measure)
+        np.maximum.at(worst, fit.observed.atoms, bad)
+    several = np.flatnonzero(shapes.rows.sum(axis=1) > 1)
+    those = shapes.some(several)
+    risks = those.risks(likely, measure.baselines, by_unit.gain[several], by_unit.shift[several])
+    unit, place = np.nonzero(those.rows)
+    np.maximum.at(worst, those.atoms[unit, place], risks[unit])
