@@ -103,6 +103,8 @@ class _Confidential:
     shown: tuple[Column, ...]
     protected: tuple[Column, ...]
     key: Column | None
+    unit: Column | None
+    """Whose rows they are."""
     order: tuple[str, ...]
     finer: tuple[str, ...]
     """What orders rows that are equal in all public columns and can be told apart."""
@@ -216,6 +218,9 @@ class _Loader:
         named = {_column(columns, protect.key, name) for protect in group if protect.key is not None}
         if len(named) > 1:
             raise DatabaseError(f"table {name} is given different keys; name one")
+        units = {_column(columns, protect.unit, name) for protect in group if protect.unit is not None}
+        if len(units) > 1:
+            raise DatabaseError(f"table {name} is given different units; name one")
         readable = shown.pop()
         for computed in self._stored.computed(name, [each.name for each in protected]):
             if computed in [each.name for each in readable]:
@@ -234,7 +239,15 @@ class _Loader:
         if needed.by_value:
             celling.require_few(self._connection, needed.table, f"SELECT count(*) FROM {source}")
         return _Confidential(
-            name, readable, tuple(protected), key, order, tuple(told_apart), tuple(by_key), needed
+            name,
+            readable,
+            tuple(protected),
+            key,
+            next(iter(units), None),
+            order,
+            tuple(told_apart),
+            tuple(by_key),
+            needed,
         )
 
     def _shown(
@@ -299,7 +312,7 @@ class _Loader:
         shown = [quoted(each.name) for each in table.shown]
         missing = [f"{quoted(each.name)} IS NULL" for each in protected]
         others = [f"{quoted(each.name)} IS NULL" for each in table.protected if each not in protected]
-        key = [quoted(table.key.name)] if table.key else []
+        key = [quoted(each.name) for each in (table.unit, table.key) if each is not None]
         digests = [f"md5(CAST({quoted(each.name)} AS VARCHAR))" for each in protected]
         return ", ".join([*missing, *shown, *others, *table.finer, *key, *table.finer_key, *digests])
 
@@ -312,7 +325,8 @@ class _Loader:
         if len(table.protected) > 1:
             yield None
             return
-        columns = dict.fromkeys([*table.shown, *table.protected, *([table.key] if table.key else [])])
+        beside = [each for each in (table.key, table.unit) if each is not None]
+        columns = dict.fromkeys([*table.shown, *table.protected, *beside])
         self._connection.execute(f"ATTACH ':memory:' AS {_SORTED}")
         try:
             self._connection.execute(
@@ -328,6 +342,7 @@ class _Loader:
     ) -> tuple[Vault, pa.ChunkedArray | None]:
         value = quoted(column.name)
         keyed = f", {quoted(table.key.name)} AS k" if table.key else ""
+        keyed += f", {quoted(table.unit.name)} AS u" if table.unit else ""
         source, order = in_order or self._source(table.name), self._order(table, [column])
         result = self._connection.sql(
             f"SELECT {value} AS v{keyed} FROM {source} WHERE {value} IS NOT NULL "
@@ -341,15 +356,16 @@ class _Loader:
         integers.flags.writeable = False
         keys = result.column("k") if table.key else None
         named = None if keys is None else python_values(keys)
-        return Vault(integers, scale, named, table.key.type if table.key else None), keys
+        units = None if table.unit is None else vault.units_of(result.column("u"), table.unit.name)
+        return Vault(integers, scale, named, table.key.type if table.key else None, units=units), keys
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")
         if names < rows:
             raise DatabaseError(
                 f"column {key.name} does not name each record of table {table.name} once, so it is no key: "
-                f"{rows:,} records have {names:,} keys. One row is one person here: if these are several "
-                "rows of one person, protect a table with one row for each; else name another protect.key"
+                f"{rows:,} records have {names:,} keys. If these are several rows of one person, write "
+                f'unit = "{key.name}" in place of key; else name another protect.key'
             )
 
     def _copy_protected(self, table: _Confidential, in_order: str | None) -> None:

@@ -58,11 +58,31 @@ class Vault:
     """DuckDB's type of the key."""
     cells: CellValues | None = None
     """Where the table exists as cells alone: these, in place of records."""
+    units: NDArray[np.int64] | None = None
+    """The unit of each record, whose rows they are; None: every record is its own."""
 
     @property
     def size(self) -> int:
         """Number of records, or of units of cells."""
         return len(self.integers) if self.cells is None else len(self.cells.units)
+
+
+def units_of(names: pa.ChunkedArray, column: str) -> NDArray[np.int64]:
+    """(n,) the unit of each record by its name, from 0 on; each without a name is a unit of its own.
+
+    Raises:
+        DatabaseError: all records have one name.
+    """
+    coded = names.combine_chunks().dictionary_encode()
+    found = numbers_of(pa.chunked_array([coded.indices.fill_null(-1)])).astype(np.int64)
+    nobody = np.flatnonzero(found < 0)
+    found[nobody] = len(coded.dictionary) + np.arange(len(nobody))
+    if len(found) > 1 and (found == found[0]).all():
+        raise DatabaseError(
+            f"column {column} has one value in all rows, so all would be one person's; name another "
+            "protect.unit, or leave it out"
+        )
+    return found
 
 
 def supported(type_: str) -> bool:

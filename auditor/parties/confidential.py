@@ -79,6 +79,7 @@ class Confidential:
         self._values = (
             _on_grid(protect, vault) if vault.cells is None else _filled(protect, vault, vault.cells)
         )
+        self._units = vault.units
         self._numbers: NDArray[np.int64] | None = None
         self._gone: NDArray[np.bool_] | None = None
         self.persons: Ints | None = None
@@ -109,11 +110,21 @@ class Confidential:
         gone = np.ones(numbered.total, dtype=np.bool_)
         gone[numbered.numbers] = False
         self._values, self._numbers, self._gone = values, numbered.numbers, gone
+        if self._units is not None:
+            if numbered.total > len(self._units):
+                raise LedgerError(
+                    "nothing was opened: units (protect.unit) are not followed over states of the data yet; "
+                    "begin another ledger"
+                )
+            units = np.zeros(numbered.total, dtype=np.int64)
+            units[numbered.numbers] = self._units
+            self._units = units
 
     def made_up(self, values: Ints) -> Confidential:
         """The same column, of as many records as there are values, which are nobody's: in units."""
         found = copy(self)
         found._values, found._numbers, found._gone, found.persons = values.astype(np.int64), None, None, None
+        found._units = None
         return found
 
     def laid(self, asked: Asked) -> Asked:
@@ -236,6 +247,7 @@ class Confidential:
             pool=self._pool,
             prior=self._prior,
             lumps=self._lumps,
+            units=self._units,
         )
         system.ways = self.ways
         return system

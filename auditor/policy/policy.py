@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
 from hashlib import blake2b
@@ -138,7 +138,18 @@ class Policy(Section):
         self._priors_fit()
         for protect in self.protects:
             self._can_be_kept(protect)
+            self._units_are_judged(protect)
         return self
+
+    def _units_are_judged(self, protect: Protect) -> None:
+        """What answers make likely of several rows together is known of one model, and as a risk."""
+        if protect.unit is None:
+            return
+        if self.intruder.candidates != "posterior":
+            text = f'needs candidates = "posterior" under [intruder], not "{self.intruder.candidates}"'
+            wrong("protect.unit", protect.unit, text)
+        if self.limits_of(protect).epsilon is not None:
+            wrong("protect.unit", protect.unit, "needs a limit of risk alone; leave epsilon out")
 
     def _tables_apart(self) -> None:
         protected = {protect.name[0]: protect.table for protect in self.protects}
@@ -306,9 +317,10 @@ def _alike_by_table(protects: Sequence[Protect]) -> None:
     columns = {protect.name for protect in protects}
     for protect in ordered:
         table = protect.name[0]
-        for name in (*(() if protect.public == "all" else protect.public), *filter(None, [protect.key])):
+        for name in _named(protect):
             if (table, folded(name)) in columns:
-                key = "protect.key" if name == protect.key else "protect.public"
+                key = next((each for each in ("key", "unit") if name == getattr(protect, each)), "public")
+                key = f"protect.{key}"
                 wrong(
                     key, name, f"is protected by another [[protect]] of table {protect.table}; leave it out"
                 )
@@ -321,3 +333,12 @@ def _alike_by_table(protects: Sequence[Protect]) -> None:
         if one.meaning["key"] != other.meaning["key"]:
             text = f"{one.column} of the same table {one.table} has another; name the same in both"
             wrong("protect.key", other.key or "", text)
+        if one.meaning.get("unit") != other.meaning.get("unit"):
+            text = f"{one.column} of the same table {one.table} has another; name the same in both"
+            wrong("protect.unit", other.unit or "", text)
+
+
+def _named(protect: Protect) -> Iterator[str]:
+    """The columns that a policy names beside the protected one."""
+    yield from () if protect.public == "all" else protect.public
+    yield from (name for name in (protect.key, protect.unit) if name is not None)

@@ -113,6 +113,8 @@ class Protect(Section):
     """the grid of the stored values, a number above 0 that divides step: resolution = 10 (default: step)"""
     key: Name | None = None
     """a column that names records in the owner's findings, or leave it out: key = "id\""""
+    unit: Name | None = None
+    """whose rows they are, where somebody has several, or leave it out: unit = "patient\""""
     public: Columns
     """the columns that analysts may read and condition on, or "all" others: public = ["age", "sex"]"""
     limits: Limits | None = Field(default=None, alias="limit")
@@ -175,6 +177,8 @@ class Protect(Section):
     def meaning(self) -> dict[str, object]:
         """What this section means for answers, in one form for all ways of writing the same."""
         table, column = self.name
+        # a ledger of before units were known is bound to a policy without any
+        unit = {} if self.unit is None else {"unit": folded(self.unit)}
         return {
             "table": table,
             "column": column,
@@ -184,6 +188,7 @@ class Protect(Section):
             "resolution": str(self.grid),
             "key": self.key and folded(self.key),
             "public": "all" if self.public == "all" else sorted({folded(name) for name in self.public}),
+            **unit,
         }
 
 
@@ -279,3 +284,5 @@ def _without_column(section: Protect) -> None:
         wrong("protect.public", section.column, "is the protected column; leave it out")
     if section.key is not None and folded(section.key) == column:
         wrong("protect.key", section.key, "is the protected column; take one that names records, or none")
+    if section.unit is not None and folded(section.unit) == column:
+        wrong("protect.unit", section.unit, "is the protected column; take one that names persons, or none")

@@ -109,11 +109,11 @@ class AnsweredSystem:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise InvalidInput(f"size must be a whole number of at least 1, not {size!r}")
         self.size, self.lumps = int(size), checked(lumps)
-        self.units = checked_units(units, self.size)
+        self.unit_of = checked_units(units, self.size)
         """(n,) the unit of each record; None where every record is its own."""
         if resolution is None and len(self.lumps):
             raise InvalidInput("lumps need a grid: give the system a resolution")
-        if self.units is not None and len(self.lumps):
+        if self.unit_of is not None and len(self.lumps):
             raise InvalidInput("units need every record by itself, not lumps")
         self.grid = Grid.of(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
         self._top = int(self.grid.top)
@@ -240,7 +240,7 @@ class AnsweredSystem:
             raise InconsistentAnswers("no table on the grid agrees with all answers")
 
     def _check_plain(self) -> None:
-        if len(self.lumps) or self.units is not None:
+        if len(self.lumps) or self.unit_of is not None:
             text = "ranges of statistics other than sums need every record by itself, not lumps or units"
             raise InvalidInput(text)
 
@@ -259,7 +259,7 @@ class AnsweredSystem:
     def _partition(self) -> Atoms:
         """The atoms of all answers: those before, refined, or made anew where spare records came since."""
         if self._atoms is None or len(self._atoms.labels) < self._whole:
-            self._atoms = Atoms(self._whole, self.first_spare, self.lumps, self.units)
+            self._atoms = Atoms(self._whole, self.first_spare, self.lumps, self.unit_of)
             self._refined = 0
         for answer in self.answers[self._refined :]:
             self._atoms.refine(answer)
@@ -432,7 +432,7 @@ class AnsweredSystem:
         self._check_asked([])
         if self._kept is None:
             told = self.answers, self.size, self._top, self._pool_size
-            self._kept = SystemState(*told, self.seed, self.prior, self.lumps, self.ways, self.units)
+            self._kept = SystemState(*told, self.seed, self.prior, self.lumps, self.ways, self.unit_of)
         return self._kept
 
     @property
@@ -679,7 +679,7 @@ class AnsweredSystem:
     @property
     def searched(self) -> bool:
         """Whether records are searched one by one: not where they are many, in lumps, or several a unit."""
-        return self.size <= SMALL and not len(self.lumps) and self.units is None
+        return self.size <= SMALL and not len(self.lumps) and self.unit_of is None
 
     def possible(self, query: Query) -> tuple[int, int]:
         """The least and the greatest answer that the domain allows a sum or an extreme, in units."""

@@ -35,6 +35,10 @@ class Protection(Protocol):
     def key(self) -> str | None:
         """A column that names records in the owner's findings."""
 
+    @property
+    def unit(self) -> str | None:
+        """A column that names the person whose rows these are."""
+
 
 @dataclass(frozen=True)
 class Lattice:
@@ -144,7 +148,13 @@ def wanted_of(
                 f'protect.key = "{protect.key}": a key names single records, and of this source cells are '
                 'read; leave it out, or write [source] mode = "records"'
             )
-        columns = None if protect.public == "all" else (*protect.public, *filter(None, [protect.key]))
+        if protect.unit is not None and cells is not None:
+            raise PolicyError(
+                f'protect.unit = "{protect.unit}": a unit has single rows, and of this source cells are '
+                'read; leave it out, or write [source] mode = "records"'
+            )
+        names = filter(None, [protect.key, protect.unit])
+        columns = None if protect.public == "all" else (*protect.public, *names)
         needed = Needed(protect.table, columns, (protect.column,))
         if cells is not None:
             needed = replace(needed, lattices=(cells.lattices[place],), by_value=cells.by_value)

@@ -103,7 +103,7 @@ class ModelKnowledge:
         Raises:
             InvalidInput: units have several records, and another limit than a risk is asked for.
         """
-        if system.units is not None and not self._knows_units(standard):
+        if system.unit_of is not None and not self._knows_units(standard):
             raise InvalidInput(
                 'units of several records need candidates = "posterior" and a risk as the limit: of others '
                 "what answers make likely is not worked out"
@@ -240,7 +240,7 @@ class LikelyQuestion(ModelQuestion):
         if not likely.reliable[mine].all():
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
-        if self._past.system.units is not None:
+        if self._past.system.unit_of is not None:
             return self._judge_units(likely, mine)
         worst = np.array([self._alone(likely, mine, *each) for each in measures])
         if self._insiders and _keeps(limit, worst):

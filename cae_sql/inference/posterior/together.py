@@ -22,7 +22,6 @@ Source: `mathematics.md`, 11; the bounds are Cauchy and Schwarz.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -38,17 +37,8 @@ from cae_sql.threads import alone
 
 AT_ONCE = 4_000_000
 """Numbers that are held at once."""
-MOST_WINDOWS = 1_024
+MOST_WINDOWS = 128
 """Of a total, at most: neighbours are gathered beyond."""
-
-
-class Told(NamedTuple):
-    """What is told of a total."""
-
-    leverage: float
-    """ρ."""
-    shift: float
-    """Of its mean, in deviations of the total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,55 +105,66 @@ class Shapes:
             found[some] = np.linalg.eigvalsh(each @ each.transpose(0, 2, 1))[:, -1]
         return np.clip(found, 0.0, 1.0)
 
-    def totals(self, likely: Likely, baselines: Baselines, place: int, told: Told) -> tuple[Floats, Floats]:
-        """(m,) each: what is likely of the total of one shape, given what is told, and its baseline.
-
-        By windows of the domain's step, read at their middles.
-        """
-        fit, some = likely.fit, self.rows[place] > 0
-        columns, rows = self.columns[place, some], self.rows[place, some]
-        deviations = np.sqrt(np.maximum(fit.variances[columns], 0.0))
-        moving = deviations**2 > STILL
-        # the mean is shifted by so many deviations of the total
-        whole = float(np.sqrt(rows @ deviations**2))
-        turn = np.where(moving, told.shift / max(whole, STILL), 0.0)
-        kappa = stiffness(np.full(len(columns), told.leverage), deviations**2)
-        box = fit.observed.low[columns], fit.observed.high[columns]
-        domain = np.zeros(len(columns), dtype=np.int64), np.full(len(columns), likely.top)
-        plain = likely.tilt.rows(*domain, baselines.tilts(kappa, fit.theta[columns] + turn))
-        total, base = (_added(each, rows) for each in (likely.tilt.rows(*box, fit.theta[columns]), plain))
-        width = likely.tilt.windows.width
-        stiff = float(stiffness(np.array([told.leverage]), np.array([whole**2]))[0]) * width**2
-        away = np.arange(len(total)) - total @ np.arange(len(total))
-        if told.leverage > 0:
-            away = away - told.shift * whole / width / told.leverage
-        logs = -0.5 * stiff * away**2
-        narrowed = total * np.exp(logs - logs.max(where=total > 0, initial=-np.inf))
-        return narrowed / narrowed.sum(), base
-
     def risks(self, likely: Likely, baselines: Baselines, gain: Floats, shift: Floats) -> Floats:
         """(u,) risk of each unit's total, 1 − A / A_baseline: the greatest of those at the ends of what an
         insider may add to leverage, and to the mean, over the total's deviation, (u,) each."""
-        found, alone_ = np.zeros(self.count), self.leverage(likely.fit)
-        for place in range(self.count):
-            h = min(float(alone_[place] + gain[place]), 1.0)
-            each = {(h, by * float(shift[place])) for by in (-1, 0, 1)} | {(float(alone_[place]), 0.0)}
-            pairs = [self.totals(likely, baselines, place, Told(*told)) for told in sorted(each)]
-            whole = Domain(0, max(len(pairs[0][0]) - 1, 1), 1)
-            areas = [areas_of_rows(_gathered(np.stack(side)), whole) for side in zip(*pairs, strict=True)]
-            found[place] = against(areas[0], areas[1], whole).max()
+        alone_ = self.leverage(likely.fit)
+        ends = [(alone_, np.zeros(self.count))]
+        if gain.any() or shift.any():
+            ends += [(np.minimum(alone_ + gain, 1.0), by * shift) for by in (-1.0, 0.0, 1.0)]
+        found = np.zeros(self.count)
+        # totals of as many records have as many windows
+        counts, width = self.rows.sum(axis=1), likely.tilt.windows.count
+        for count in np.unique(counts).tolist():
+            alike, step = np.flatnonzero(counts == count), max(1, AT_ONCE // (8 * count * width))
+            for first in range(0, len(alike), step):
+                some = alike[first : first + step]
+                part = self.some(some)
+                for leverage, moved in ends:
+                    found[some] = np.maximum(
+                        found[some], part._risks_at(likely, baselines, leverage[some], moved[some])
+                    )
         return found
 
+    def _risks_at(self, likely: Likely, baselines: Baselines, leverage: Floats, shift: Floats) -> Floats:
+        """(u,) by windows of the domain's step, read at their middles; all units have as many records."""
+        fit, width = likely.fit, float(likely.tilt.windows.width)
+        unit, place = np.nonzero(self.rows)
+        columns, rows = self.columns[unit, place], self.rows[unit, place]
+        variances, starts = (
+            np.maximum(fit.variances[columns], 0.0),
+            np.searchsorted(unit, np.arange(self.count)),
+        )
+        deviation = np.sqrt(np.add.reduceat(rows * variances, starts))
+        turn = np.where(variances > STILL, (shift / np.maximum(deviation, STILL))[unit], 0.0)
+        tilts = baselines.tilts(stiffness(leverage[unit], variances), fit.theta[columns] + turn)
+        low, high = np.zeros(len(unit), dtype=np.int64), np.full(len(unit), likely.top)
+        base = _added(likely.tilt.rows(low, high, tilts), rows, starts)
+        seen = fit.observed
+        own = likely.tilt.rows(seen.low[columns], seen.high[columns], fit.theta[columns])
+        total, at = _added(own, rows, starts), np.arange(base.shape[1])
+        middle = (
+            total @ at + np.where(leverage > 0, shift / np.maximum(leverage, STILL), 0.0) * deviation / width
+        )
+        logs = -0.5 * (stiffness(leverage, deviation**2) * width**2)[:, None] * (at - middle[:, None]) ** 2
+        narrowed = total * np.exp(logs - np.where(total > 0, logs, -np.inf).max(axis=1, keepdims=True))
+        narrowed /= narrowed.sum(axis=1, keepdims=True)
+        whole = Domain(0, max(base.shape[1] - 1, 1), 1)
+        left, bare = (areas_of_rows(_gathered(each), whole) for each in (narrowed, base))
+        return against(left, bare, whole)
 
-def _added(rows: Floats, times: Ints) -> Floats:
-    """(m,) the distribution of a sum of independent windows, of each row (c, w) so many."""
-    length = int(times.sum()) * (rows.shape[1] - 1) + 1
+
+def _added(rows: Floats, times: Ints, starts: Ints) -> Floats:
+    """(u, m) distributions of sums of independent windows: of each unit so many of its rows (c, w), which
+    begin at its start."""
+    length = int(times[: starts[1] if len(starts) > 1 else None].sum()) * (rows.shape[1] - 1) + 1
     size = 1 << (length - 1).bit_length()
-    spectrum = np.ones(size // 2 + 1, dtype=np.complex128)
-    for row, count in zip(rows, times.tolist(), strict=True):
-        spectrum *= np.fft.rfft(row, size) ** count
-    found = np.maximum(np.fft.irfft(spectrum, size)[:length], 0.0)
-    return found / found.sum()
+    spectra = np.fft.rfft(rows, size, axis=1) ** times[:, None]
+    found = np.maximum(
+        np.fft.irfft(np.multiply.reduceat(spectra, starts, axis=0), size, axis=1)[:, :length], 0.0
+    )
+    found /= found.sum(axis=1, keepdims=True)
+    return found
 
 
 def _gathered(rows: Floats) -> Floats:

@@ -44,7 +44,7 @@ def test_rooms_are_divided_among_the_parts_that_draw_on_them(seed: int) -> None:
 
 def test_units_of_one_record_each_are_no_units() -> None:
     assert checked([3, 1, 2], 3) is None
-    assert AnsweredSystem(3, 0, 9, 1, units=[3, 1, 2]).units is None
+    assert AnsweredSystem(3, 0, 9, 1, units=[3, 1, 2]).unit_of is None
 
 
 @pytest.mark.parametrize("units", [[0, 1], [0.5, 0.5, 1.0], "abc"])
