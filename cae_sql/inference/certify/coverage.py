@@ -82,7 +82,7 @@ class Coverage:
     def __init__(self, question_tables: QuestionTables, judged: Judged, tables: Tables) -> None:
         """Measure the rooms that all of the tables leave."""
         self.question_tables, self.judged, softs = question_tables, judged, question_tables.softs
-        drawing = None
+        drawing: NDArray[np.bool_] | None = None
         if judged.boxes.atoms.units is not None:
             drawing = question_tables.marks_of(np.arange(judged.boxes.count)).any(axis=1)
         self.rooms, self.ways = Rooms(judged, tables, drawing), question_tables.roomy_table.ways
