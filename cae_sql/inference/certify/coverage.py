@@ -84,7 +84,7 @@ class Coverage:
         self.question_tables, self.judged, softs = question_tables, judged, question_tables.softs
         drawing: NDArray[np.bool_] | None = None
         if judged.boxes.atoms.units is not None:
-            drawing = question_tables.marks_of(np.arange(judged.boxes.count)).any(axis=1)
+            drawing = np.asarray(question_tables.marks_of(np.arange(judged.boxes.count)).any(axis=1))
         self.rooms, self.ways = Rooms(judged, tables, drawing), question_tables.roomy_table.ways
         self.soft = bool(softs)
         """Whether ranges of statistics are kept by a margin."""
