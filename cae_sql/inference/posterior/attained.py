@@ -22,7 +22,8 @@ Source: `mathematics.md`, 7; exact convolutions (`tests/.../posterior/test_attai
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -137,58 +138,92 @@ class Attaining:
         """(c, w) distributions given that extremes are attained, of all columns that may attain one, by those
         inside of the boxes, and by how much log p rises per unit at the boxes' ends, (2, c); and (c,) for
         which some extreme might not be attained."""
-        found, own = rows.copy(), self.sizes[columns]
+        found, touched = rows.copy(), np.zeros(len(columns), dtype=np.bool_)
         low_, high_ = self.low[columns], self.high[columns]
-        all_able = np.stack([np.isin(columns, some) for _, some in self.extremes])
-        tops, at_ends = (
-            np.array([top for top, _ in self.extremes]),
-            _at_ends(low_, high_, rows, width, slopes),
-        )
-        # given a record's value, and that others attain the other extremes, the rest attain one
-        chance = np.where(all_able, at_ends[tops.astype(np.int64)], 0.0)
-        expected = chance @ own - (MOST_TOGETHER + 1) * chance.max(axis=1)
-        doubtful = ~(expected >= -np.log(NEVER / len(tops)))
-        all_able, tops = all_able[doubtful], tops[doubtful]
-        labels = scipy.sparse.csgraph.connected_components(all_able @ all_able.T)[
-            1
-        ]  # of extremes that share records
-        for label in np.unique(labels):
-            group = np.flatnonzero(labels == label)
-            places = np.flatnonzero(all_able[group].any(axis=0))
-            able, top, chances = all_able[np.ix_(group, places)], tops[group], at_ends[:, places]
+        for linked in self.missing(columns, rows, width, slopes):
+            places = np.searchsorted(columns, linked.columns)
+            touched[places] = True
             plain, low, high = np.ones((3, len(places)))
-            each = np.arange(len(group))
-            for part in each[None] if len(group) <= MOST_TOGETHER else each[:, None]:
-                factors = _factors(able[part], top[part], chances, own[places])
+            for part in (linked,) if linked.few else linked.each:
+                factors = part.factors()
                 plain, low, high = plain * factors[0], low * factors[1], high * factors[2]
             # a record that can have one value alone has it
             moving = low_[places] < high_[places]
             some = places[moving]
             found[some] *= plain[moving][:, None]
-            found[some, low_[some] // width] += (chances[0] * (low - plain))[moving]
-            found[some, high_[some] // width] += (chances[1] * (high - plain))[moving]
+            found[some, low_[some] // width] += (linked.chances[0] * (low - plain))[moving]
+            found[some, high_[some] // width] += (linked.chances[1] * (high - plain))[moving]
         found = np.maximum(found, 0.0)
         total = found.sum(axis=1, keepdims=True)
         # where nobody is likely to attain an extreme at all, differences have no digits left
         said = total > ALTERNATING
-        return np.where(said, found / np.where(said, total, 1.0), rows), all_able.any(axis=0)
+        return np.where(said, found / np.where(said, total, 1.0), rows), touched
+
+    def missing(self, columns: Ints, rows: Floats, width: int, slopes: Floats) -> list[Linked]:
+        """The extremes that might not be attained, those that share records together. As `mixed`."""
+        own, all_able = self.sizes[columns], np.stack([np.isin(columns, some) for _, some in self.extremes])
+        tops = np.array([top for top, _ in self.extremes])
+        at_ends = at_ends_of(self.low[columns], self.high[columns], rows, width, slopes)
+        # given a record's value, and that others attain the other extremes, the rest attain one
+        chance = np.where(all_able, at_ends[tops.astype(np.int64)], 0.0)
+        expected = chance @ own - (MOST_TOGETHER + 1) * chance.max(axis=1)
+        doubtful = ~(expected >= -np.log(NEVER / len(tops)))
+        all_able, tops, found = all_able[doubtful], tops[doubtful], []
+        labels = scipy.sparse.csgraph.connected_components(all_able @ all_able.T)[1]
+        for label in np.unique(labels):
+            group = np.flatnonzero(labels == label)
+            places = np.flatnonzero(all_able[group].any(axis=0))
+            able = all_able[np.ix_(group, places)]
+            found.append(Linked(columns[places], own[places], at_ends[:, places], able, tops[group]))
+        return found
 
 
-def _factors(able: Flags, top: Flags, chances: Floats, own: Ints) -> Floats:
-    """(3, a) how likely others attain what a record does not: inside, at its least, at its greatest value."""
-    found = np.zeros((3, able.shape[1]))
-    for count in range(len(top) + 1):
-        for missing in itertools.combinations(range(len(top)), count):
-            some = np.array(missing, dtype=np.int64)
-            at_low, at_high = able[some[~top[some]]].any(axis=0), able[some[top[some]]].any(axis=0)
-            chance = np.where(at_low, chances[0], 0.0) + np.where(at_high, chances[1], 0.0)
-            none = np.log1p(-np.minimum(chance, SURE))
-            others = (-1) ** count * np.exp(float(own @ none) - none)
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """Extremes that share records and might not be attained. Shapes: e extremes, a columns."""
+
+    columns: Ints
+    """(a,) that may attain one."""
+    own: Ints
+    """(a,) records of each."""
+    chances: Floats
+    """(2, a) how likely one record has its least, its greatest value."""
+    able: Flags
+    """(e, a) which may attain which."""
+    top: Flags
+    """(e,) whether it is a maximum."""
+
+    @property
+    def few(self) -> bool:
+        """Whether all are counted together."""
+        return len(self.top) <= MOST_TOGETHER
+
+    @property
+    def each(self) -> Iterator[Linked]:
+        """One after the other."""
+        for row in range(len(self.top)):
+            yield replace(self, able=self.able[row : row + 1], top=self.top[row : row + 1])
+
+    def sets(self) -> Iterator[tuple[int, Flags, Flags, Floats]]:
+        """All sets M of them: the sign, (a,) whether a record's least, whether its greatest value attains
+        one, and the logarithm of how likely it does not."""
+        for count in range(len(self.top) + 1):
+            for missing in itertools.combinations(range(len(self.top)), count):
+                some = np.array(missing, dtype=np.int64)
+                at_low, at_high = (self.able[some[self.top[some] == end]].any(axis=0) for end in (0, 1))
+                chance = np.where(at_low, self.chances[0], 0.0) + np.where(at_high, self.chances[1], 0.0)
+                yield (-1) ** count, at_low, at_high, np.log1p(-np.minimum(chance, SURE))
+
+    def factors(self) -> Floats:
+        """(3, a) how likely others attain what a record does not: inside, at its least, at its greatest."""
+        found = np.zeros((3, len(self.own)))
+        for sign, at_low, at_high, none in self.sets():
+            others = sign * np.exp(float(self.own @ none) - none)
             found += np.stack([others, np.where(at_low, 0.0, others), np.where(at_high, 0.0, others)])
-    return np.where(found > ALTERNATING, found, 0.0)
+        return np.where(found > ALTERNATING, found, 0.0)
 
 
-def _at_ends(low: Ints, high: Ints, rows: Floats, width: int, slopes: Floats) -> Floats:
+def at_ends_of(low: Ints, high: Ints, rows: Floats, width: int, slopes: Floats) -> Floats:
     """(2, c) of the windows that hold the ends what belongs to the one unit: within one p is geometric."""
     last = np.minimum(low // width * width + width - 1, high)
     first = np.maximum(high // width * width, low)

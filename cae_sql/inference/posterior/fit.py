@@ -27,7 +27,7 @@ from cae_sql.inference.posterior.attained import Attaining
 from cae_sql.inference.posterior.bell import STILL, SURE, Bells, stiffness
 from cae_sql.inference.posterior.leverage import Factor, Observations, observations
 from cae_sql.inference.posterior.tilt import CLOSE, Moments, Tilt, cumulants, fitted, of_boxes
-from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.threads import alone
 
 FOUND = 1e-3
@@ -125,17 +125,25 @@ class Fit:
         if self.worked_out is not None:
             return self.worked_out
         seen, found = self.observed, self.factor.leverages(self.observed.matrix, self.variances)
-        if self.ends is None or not self.whole or not len(self.point):
+        if self.beside is None:
             return found
+        some, factor = self.beside
+        return np.where(some, found, np.maximum(found, factor.leverages(seen.matrix, self.variances)))
+
+    @cached_property
+    def beside(self) -> tuple[Flags, Factor] | None:
+        """(q,) records that extremes make vary together, and the factor of what sums vary then."""
+        seen = self.observed
+        if self.ends is None or not self.whole or not len(self.point):
+            return None
         shared = self.ends.shared(self.theta, moments_of(seen, self.tilt)(self.theta))
         some = shared.any(axis=0)
         if not some.any():
-            return found
+            return None
         with alone():
             apart = gram(seen.matrix, seen.sizes * (self.variances + (shared**2).sum(axis=0)))
             together = seen.matrix @ (seen.sizes * shared).T
-            factor = Factor.by(apart - together @ together.T)
-        return np.where(some, found, np.maximum(found, factor.leverages(seen.matrix, self.variances)))
+            return some, Factor.by(apart - together @ together.T)
 
     @cached_property
     def slope(self) -> Floats:
