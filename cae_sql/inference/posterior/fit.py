@@ -137,7 +137,7 @@ class Fit:
         if self.ends is None or not self.whole or not len(self.point):
             return None
         shared = self.ends.shared(self.theta, moments_of(seen, self.tilt)(self.theta))
-        some = shared.any(axis=0)
+        some = np.asarray(shared.any(axis=0))
         if not some.any():
             return None
         with alone():

@@ -30,7 +30,6 @@ from cae_sql.errors import InconsistentAnswers, InvalidInput, OutOfTime
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.intervals.presolve import LARGEST, narrow
-from cae_sql.inference.posterior import together
 from cae_sql.inference.posterior.baselines import Baseline, against, areas_of_rows, entropies_of_rows, held
 from cae_sql.inference.posterior.components import Counts
 from cae_sql.inference.posterior.fit import FOUND, Fit
@@ -38,6 +37,7 @@ from cae_sql.inference.posterior.insiders import Measure, counted_with_insider, 
 from cae_sql.inference.posterior.likely import RELIABLE, Asked, Likely
 from cae_sql.inference.posterior.marginals import about_everybody, counted_marginals
 from cae_sql.inference.posterior.tilt import Tilt, Windows
+from cae_sql.inference.posterior.unit_insiders import with_units
 from cae_sql.inference.posterior.weights import Flags, Floats, Ints
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.risk import Limit
@@ -241,7 +241,7 @@ class LikelyQuestion(ModelQuestion):
             self._leave_open(likely, mine[~likely.reliable[mine]])
             return UNKNOWN
         if self._past.system.unit_of is not None:
-            return self._judge_units(likely, mine)
+            return self._judge_units(likely, mine, allowance)
         worst = np.array([self._alone(likely, mine, *each) for each in measures])
         if self._insiders and _keeps(limit, worst):
             some = mine[likely.heaped[mine]]  # what insiders make of these is counted, or not known
@@ -251,7 +251,7 @@ class LikelyQuestion(ModelQuestion):
             worst = np.maximum(worst, known)  # what is no number stays
         return ModelJudgement(_keeps(limit, worst), float(worst[0]))
 
-    def _judge_units(self, likely: Likely, mine: Ints) -> ModelJudgement:
+    def _judge_units(self, likely: Likely, mine: Ints, allowance: Allowance) -> ModelJudgement:
         """As `_judge`, of records, and of each unit's sums, whatever another unit, the insider, has.
 
         It is by the formula alone, so that all that sums are about must be relied upon by it.
@@ -259,7 +259,7 @@ class LikelyQuestion(ModelQuestion):
         (measure, enough), limit = self._past.measures[0], self._past.standard.limit
         tied = mine[likely.known.matrix[:, mine].any(axis=0)]
         unknown = tied[(likely.bits[tied] < RELIABLE) | likely.tangled[tied]]
-        if len(unknown) or likely.known.extremes or likely.known.observed:
+        if len(unknown) or likely.known.observed:
             self._leave_open(likely, unknown)
             return UNKNOWN
         rows = []
@@ -268,7 +268,9 @@ class LikelyQuestion(ModelQuestion):
             rows.append(measure.bad(left, measure.baselines.of(by)[mine]))
         found = np.full(likely.known.count, -np.inf)
         found[mine] = measure.judged(rows[-1], rows[0])
-        together.with_units(likely, measure, ends_of(likely.fit) if self._insiders else None, found)
+        values = ends_of(likely.fit) if self._insiders else None
+        if not with_units(likely, measure, values, found, enough, allowance):
+            return UNKNOWN
         self._leave_open(likely, np.flatnonzero(~(found <= enough)))
         worst = np.array([found.max()])
         return ModelJudgement(_keeps(limit, worst), float(worst[0]))
