@@ -1,0 +1,196 @@
+"""What an insider unit, which knows all of its records, adds to what is likely of others' records and totals.
+
+With Z = D^½ Aᵀ Rᵀ, H⁻¹ = Rᵀ R, and B_u the rows of Z of unit u's records, u's E_u = B_u B_uᵀ becomes
+B_u (I − B_vᵀ B_v)⁻¹ B_uᵀ once v is known. The norm of what is added is at most F_uv / (1 − ρ_v), F_uv =
+|B_u B_vᵀ|² summed over all pairs of records: for all units N (G ∘ G) Nᵀ, G = Z Zᵀ by columns and N the units'
+records in them. And the mean of a combination of u's records of variance σ² moves by at most
+σ √F_uv |y_v| / (1 − ρ_v), y_v how far v's values may be from their means, each over its own deviation.
+
+The most over all v is bounded by columns first: u has at most the sum of what its records' columns have. Of
+records and totals that this leaves open, v by v, the most of what moves the mean at each of some levels of
+what is added to leverage.
+
+Source: `mathematics.md`, 11; the bounds are Cauchy and Schwarz.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from cae_sql.inference.allowance import Allowance
+from cae_sql.inference.posterior.bell import STILL, SURE
+from cae_sql.inference.posterior.insiders import Measure, of_ranges
+from cae_sql.inference.posterior.likely import Likely
+from cae_sql.inference.posterior.together import AT_ONCE, Shapes, Totals
+from cae_sql.inference.posterior.weights import Floats, Ints
+from cae_sql.threads import alone
+
+LEVELS = 8
+"""Of the square root of what is added to leverage."""
+PAIR = 1
+"""Steps for a record or a unit with an insider."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What is told of all units by answers, and by other units. Shapes: u shapes, q columns of somebody."""
+
+    likely: Likely
+    shapes: Shapes
+    turned: list[Floats]
+    """Z by columns, (q, m), by each factor."""
+    square: Floats
+    """(q, q) G ∘ G."""
+    leverage: Floats
+    """(u,) ρ."""
+    reach: Floats | None
+    """(u,) |y|; None: nobody is an insider."""
+
+    @classmethod
+    def of(cls, likely: Likely, values: Floats | None) -> Told:
+        """`values` (q, m) are what an insider may have in a record of each column; None: there is none."""
+        fit, count = likely.fit, likely.fit.observed.people
+        variances = np.maximum(fit.variances[:count], 0.0)
+        matrix, factors = fit.observed.matrix[:, :count].toarray(), [fit.factor]
+        if fit.beside is not None:
+            factors.append(fit.beside[1])
+        with alone():
+            turned = [(each.root @ matrix * np.sqrt(variances)).T for each in factors]
+            square = np.maximum.reduce([(each @ each.T) ** 2 for each in turned])
+        shapes, reach = Shapes.of(likely), None
+        mine, norms = shapes.records(count), np.zeros(shapes.count)
+        for some in _blocks(shapes.count, count):
+            norms[some] = np.asarray(mine[some].multiply(mine[some] @ square).sum(axis=1)).ravel()
+        if values is not None:
+            moving = variances > STILL
+            away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) ** 2
+            reach = np.sqrt(mine @ np.where(moving, away / np.where(moving, variances, 1.0), 0.0))
+        return cls(likely, shapes, turned, square, shapes.leverage(turned, np.sqrt(norms)), reach)
+
+    # --- by columns
+
+    def by_columns(self) -> Floats:
+        """(2, q) the most that any unit's values add to the leverage of a record of each column, and to its
+        mean over its deviation."""
+        found = np.zeros((2, len(self.square)))
+        for _, gain, shift in self._of_columns(np.arange(len(self.square))):
+            np.maximum(found[0], gain.max(axis=1), out=found[0])
+            np.maximum(found[1], shift.max(axis=1), out=found[1])
+        return found
+
+    def _of_columns(self, columns: Ints) -> Iterator[tuple[Ints, Floats, Floats]]:
+        """Of some columns with all units, so many of these at once: which, and what they add, (r, v) each."""
+        assert self.reach is not None
+        fit = self.likely.fit
+        only = self.likely.known.atoms.occupied.numbers[fit.observed.atoms] == 1
+        mine, left = self.shapes.records(len(self.square)), np.maximum(1.0 - self.leverage, SURE)
+        for units in _blocks(self.shapes.count, len(columns)):
+            part = mine[units]
+            each = np.asarray(part @ self.square[:, columns]).T
+            # who is the only unit of a column tells nothing of it to somebody else
+            own = (only[columns] & (part[:, columns].toarray() > 0)).T
+            each[own] = 0.0
+            yield units, each / left[units], np.sqrt(each) * (self.reach[units] / left[units])
+
+    def _of_units(self, some: Ints) -> Iterator[tuple[Ints, Floats, Floats]]:
+        """The same of some shapes."""
+        assert self.reach is not None
+        mine, left = self.shapes.records(len(self.square)), np.maximum(1.0 - self.leverage, SURE)
+        toward = np.asarray(mine[some] @ self.square)
+        for units in _blocks(self.shapes.count, len(some)):
+            each = np.asarray(mine[units] @ toward.T).T
+            each[(some[:, None] == units) & (self.shapes.units[some] == 1)[:, None]] = 0.0
+            yield units, each / left[units], np.sqrt(each) * (self.reach[units] / left[units])
+
+    def levels(self, some: Ints, of_units: bool) -> Floats:
+        """(2, r, LEVELS) of columns, or of shapes, by levels of what is added to leverage: the most of it,
+        and of what is added to the mean; where no unit has that, nothing."""
+        work = self._of_units if of_units else self._of_columns
+        most = np.zeros(len(some))
+        for _, gain, _ in work(some):
+            np.maximum(most, gain.max(axis=1), out=most)
+        found, scale = np.zeros((2, len(some), LEVELS)), np.where(most > 0, most, 1.0)[:, None]
+        for _, gain, shift in work(some):
+            level = np.minimum(LEVELS * np.sqrt(gain / scale), LEVELS - 1).astype(np.int64)
+            for place in range(LEVELS):
+                here = level == place
+                for at_most, each in zip(found, (gain, shift), strict=True):
+                    at_most[:, place] = np.maximum(at_most[:, place], np.where(here, each, 0.0).max(axis=1))
+        return found
+
+
+def _blocks(count: int, wide: int) -> list[Ints]:
+    return np.array_split(np.arange(count), count * max(wide, 1) // AT_ONCE + 1)
+
+
+def with_units(
+    likely: Likely,
+    measure: Measure,
+    values: Floats | None,
+    worst: Floats,
+    enough: float,
+    allowance: Allowance,
+) -> bool:
+    """Raise how bad records of atoms are, (p,), to how bad each unit's sums are, and with insiders both.
+
+    Args:
+        likely: What is likely.
+        measure: Of risk.
+        values: (q, m) what an insider may have in a record of each column, in units; None: there is none.
+        worst: (p,) is changed.
+        enough: Bounds up to here need not be close.
+        allowance: What may be spent.
+
+    Returns:
+        Whether all is worked out: not where too many extremes share records.
+    """
+    told = Told.of(likely, values)
+    totals = Totals.of(likely, measure.baselines, None if values is None else told.shapes)
+    if not totals.known:
+        return False
+    atoms, columns = likely.fit.observed.atoms, np.arange(len(told.square))
+    rho, none = told.leverage, np.zeros(told.shapes.count)
+    by_units = totals.risks(told.shapes, rho, none)
+    if values is not None:
+        gain, shift = told.by_columns()
+        bad = _of_columns(likely, measure, columns, gain[:, None], shift[:, None])
+        open_ = np.flatnonzero(~(bad <= enough))
+        if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
+            bad[open_] = _of_columns(likely, measure, open_, *told.levels(open_, of_units=False))
+        np.maximum.at(worst, atoms, bad)
+        mine = told.shapes.records(len(columns))
+        some = np.flatnonzero(by_units <= enough)
+        most = np.minimum(rho + mine @ gain, 1.0)[some], np.sqrt(mine @ shift**2)[some]
+        by_units[some] = np.maximum(by_units[some], totals.risks(told.shapes.some(some), *most))
+        open_ = some[~(by_units[some] <= enough)]
+        if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
+            by_level, those = told.levels(open_, of_units=True), told.shapes.some(open_)
+            by_units[open_] = np.max(
+                [
+                    totals.risks(those, np.minimum(rho[open_] + g, 1.0), s)
+                    for g, s in by_level.transpose(2, 0, 1)
+                ],
+                axis=0,
+            )
+    # a record of whom an extreme says something, to whom an insider's records do not attain it
+    for linked, _ in totals.linked:
+        each = Shapes.of_records(linked.columns)
+        risk = totals.risks(each, likely.fit.leverage[linked.columns], np.zeros(each.count))
+        np.maximum.at(worst, atoms[linked.columns], risk)
+    unit, place = np.nonzero(told.shapes.rows)
+    np.maximum.at(worst, atoms[told.shapes.columns[unit, place]], by_units[unit])
+    return True
+
+
+def _of_columns(likely: Likely, measure: Measure, columns: Ints, gain: Floats, shift: Floats) -> Floats:
+    """(r,) how bad for a record of each column, by what is added at most, (r, levels) each."""
+    deviation = np.sqrt(np.maximum(likely.fit.variances[columns], 0.0))[:, None]
+    bad = [
+        of_ranges(likely, columns, np.stack([0.0 * more, more]), np.stack([-move, move]), measure)
+        for more, move in zip(gain.T, (shift * deviation).T, strict=True)
+    ]
+    found: Floats = np.max(bad, axis=0)
+    return found
