@@ -121,7 +121,7 @@ class StatisticLadder(Ladder):
     def __init__(self, case: Case, rules: Rules) -> None:
         """Judge nothing yet."""
         super().__init__(case, rules)
-        self.spare = case.standard.insiders + 1
+        self.spare = case.system.spare_in(self.query, case.standard.insiders)
         self.judgeable = _judgeable(case)
         self._seen: dict[Told[int], Evidence] = {}
 

@@ -270,7 +270,7 @@ class ColumnKnowledge:
 
     def _range_of(self, query: Query, told: Told[int]) -> KeptRange:
         """What was kept of a range when it was told."""
-        top, spare = int(self.system.grid.top), self.column.standard.insiders + 1
+        top, spare = int(self.system.grid.top), self.system.spare_in(query, self.column.standard.insiders)
         shares = kept_of(query, (told.least, told.most), top, width_of(query, told, top, spare))
         return KeptRange(tuple(shares), about(query, told, top), spare, self.column.standard)
 

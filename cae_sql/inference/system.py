@@ -29,6 +29,7 @@ from cae_sql.inference.facts.ranges import Kept
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.facts.spares import end_of, with_spares
 from cae_sql.inference.facts.units import checked as checked_units
+from cae_sql.inference.facts.units import largest
 from cae_sql.inference.intervals.bounds import (
     Bounds,
     ByPrograms,
@@ -240,9 +241,8 @@ class AnsweredSystem:
             raise InconsistentAnswers("no table on the grid agrees with all answers")
 
     def _check_plain(self) -> None:
-        if len(self.lumps) or self.unit_of is not None:
-            text = "ranges of statistics other than sums need every record by itself, not lumps or units"
-            raise InvalidInput(text)
+        if len(self.lumps):
+            raise InvalidInput("ranges of statistics other than sums need every record by itself, not lumps")
 
     def _check_asked(self, queries: Sequence[Query]) -> None:
         """Check that lumps are in sums and extremes alone, in these with records that stand for them."""
@@ -590,7 +590,7 @@ class AnsweredSystem:
 
     def singled_out(self, queries: Sequence[Query], insiders: int) -> bool:
         """Whether any answer to these would tell somebody a value, seen without a table."""
-        return singled_out(self.answers, queries, self.size, insiders, self.lumps)
+        return singled_out(self.answers, queries, self.size, insiders, self.lumps, self.unit_of)
 
     def question(self, queries: Sequence[Query]) -> Question:
         """What if these were answered, together? The last one asked for is kept: gates ask twice.
@@ -632,6 +632,10 @@ class AnsweredSystem:
         self.ranges.add(shares, spare, holding, standard)
         self.observed.append(observed)
         self._trials.clear()
+
+    def spare_in(self, query: Query, insiders: int) -> int:
+        """Of a query's members, how many a unit and so many insiders have at most."""
+        return largest(self.unit_of, query.members[query.members < self.size], insiders + 1)
 
     def holding(
         self, shares: Sequence[Kept], spare: int, standard: Standard, allowance: Allowance

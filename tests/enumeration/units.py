@@ -6,8 +6,10 @@ unit, an insider, has in all of its records.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import chain, combinations, product
 
 import numpy as np
@@ -16,11 +18,18 @@ from numpy.typing import NDArray
 from cae_sql import AnsweredSystem
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Query
+from cae_sql.inference.facts.ranges import kept_of
+from cae_sql.inference.facts.spares import end_of
 from cae_sql.inference.standard import Standard
 
 Ints = NDArray[np.int64]
 LARGEST = 70_000
 """Tables of a system, at most."""
+KINDS = {
+    "sum": 0.5, "max": 0.1, "min": 0.05, "most": 0.1, "least": 0.05, "range": 0.05, "count": 0.05,
+    "median": 0.05, "spread": 0.05,
+}  # fmt: skip
+"""How often each is asked: sums and extremes, ends and ranges of sums, ranges of statistics."""
 TOPS = {1: 14, 2: 10, 3: 8}
 """Records for each greatest value, at most."""
 
@@ -44,6 +53,8 @@ class Seen:
     systems: int = 0
     shown: int = 0
     refused: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Shown, by kind."""
     several: int = 0
     """Shown with a unit that has records in two parts."""
     findings: list[str] = field(default_factory=list)
@@ -76,7 +87,7 @@ def _asked(rng: np.random.Generator, units: Ints, groups: Ints) -> Iterator[tupl
             members = np.flatnonzero(units != rng.choice(units))
         else:
             members = np.flatnonzero(rng.random(len(units)) < rng.choice([0.5, 0.8]))
-        kind = str(rng.choice(["sum", "max", "min"], p=[0.75, 0.15, 0.1]))
+        kind = str(rng.choice(list(KINDS), p=list(KINDS.values())))
         if len(members):
             yield kind, members
 
@@ -91,26 +102,109 @@ def check(system: System, seen: Seen) -> None:
     found = AnsweredSystem(len(system.units), 0, system.top, 1, units=system.units)
     left = tables(len(system.units), system.top)
     seen.systems += 1
-    standard = Standard(system.need, None, system.insiders, system.need)
-    for kind, members in system.asked:
-        query = Query(kind=kind, members=members)  # type: ignore[arg-type]
-        question = found.question([query])
-        value = int(query.of(system.truth[None])[0])
-        if question.derivable:
+    for place, (kind, members) in enumerate(system.asked):
+        asked = ASKED.get(kind, _exactly)(found, kind, members, system, place)
+        if asked is None:
             continue
-        judgement = question.judge_true([value], standard, Allowance(10**9))
-        if judgement is None or not judgement.safe:
+        if not asked:
             seen.refused += 1
             continue
         seen.shown += 1
-        left = left[query.of(left) == value]
-        occupied = question.question_tables.boxes.atoms.occupied
+        seen.kinds[kind] += 1
+        query, least, most = asked
+        values = query.of(left)
+        left = left[(values >= least) & (values <= most)]
+        occupied = found.solved.known.atoms.occupied
         seen.several += bool(len(occupied.unit) and (np.bincount(occupied.unit) > 1).any())
         lost = next(unshown(left, system.units, system.need, system.insiders), None)
         if lost is not None:
-            seen.findings.append(f"{system}: {kind} of {members} = {value}: {lost}")
+            seen.findings.append(f"{system}: {kind} of {members} in {least}..{most}: {lost}")
             return
-        found.accept([query.answered(value)])
+
+
+Asked = tuple[Query, int, int] | tuple[()] | None
+"""What is told, between two values; nothing where it is refused, None where it is known or no question."""
+
+
+def _standard(system: System) -> Standard:
+    return Standard(system.need, None, system.insiders, system.need)
+
+
+def _exactly(found: AnsweredSystem, kind: str, members: Ints, system: System, place: int) -> Asked:
+    """A sum or an extreme."""
+    query = Query(kind=kind, members=members)  # type: ignore[arg-type]
+    value = int(query.of(system.truth[None])[0])
+    told = _told(found, query, value, system)
+    return (query, value, value) if told else None if told is None else ()
+
+
+def _told(found: AnsweredSystem, query: Query, value: int, system: System) -> bool | None:
+    question = found.question([query])
+    if question.derivable:
+        return None
+    judgement = question.judge_true([value], _standard(system), Allowance(10**9))
+    if judgement is None or not judgement.safe:
+        return False
+    found.accept([query.answered(value)])
+    return True
+
+
+def _between(found: AnsweredSystem, kind: str, members: Ints, system: System, place: int) -> Asked:
+    """A sum that is at most, or at least, so much, or between two values: by spare records."""
+    query, rng = Query(kind="sum", members=members), np.random.default_rng([len(members), place])
+    value, most = int(query.of(system.truth[None])[0]), system.top * len(members)
+    if kind == "range":
+        width = int(rng.integers(1, 2 * system.top + 1))
+        least = value - int(rng.integers(0, width + 1))
+        least, greatest = max(least, 0), min(least + width, most)
+        with_spare = end_of(query, 1, greatest - least, system.top, found._whole)
+        end = greatest
+    else:
+        side = 1 if kind == "most" else -1
+        end = value + side * int(rng.integers(0, system.top + 1))
+        end = min(max(end, 0), most)
+        least, greatest = (0, end) if kind == "most" else (end, most)
+        with_spare = end_of(query, side, greatest - least, system.top, found._whole)
+    if with_spare is None:
+        return None
+    told = _told(found, with_spare, end, system)
+    # so many spare records make up for no more
+    span = (len(with_spare.members) - len(members)) * system.top
+    if kind == "least":
+        greatest = min(greatest, least + span)
+    else:
+        least = max(least, greatest - span)
+    return (query, least, greatest) if told else None if told is None else ()
+
+
+def _statistic(found: AnsweredSystem, kind: str, members: Ints, system: System, place: int) -> Asked:
+    """A range of a count, a median or a spread."""
+    rng, middle = np.random.default_rng([len(members), place]), (len(members) - 1) // 2
+    query = Query(kind="spread", members=members)
+    if kind == "count":
+        limit = int(rng.integers(1, system.top + 1))
+        query = Query(kind="count", members=members, region=((limit, system.top),))
+    elif kind == "median":
+        ranks = (middle, len(members) // 2)
+        query = Query(kind="quantile", members=members, ranks=ranks, part=Fraction(ranks[1] - ranks[0], 2))
+    value = int(query.of(system.truth[None])[0])
+    reach = int(rng.integers(1, len(members) * (system.top**2 if kind == "spread" else 1) + 1))
+    reach = min(reach, system.top) if kind == "median" else reach
+    least, most = value - int(rng.integers(0, reach + 1)), value + int(rng.integers(0, reach + 1))
+    told = kept_of(query, (max(least, 0), most), system.top, most - least + 1)
+    spare, standard = found.spare_in(query, system.insiders), _standard(system)
+    holding = found.holding(told, spare, standard, Allowance(10**9))
+    if holding is None or holding.judgement is None or not holding.judgement.safe:
+        return ()
+    observed = Query(kind="about", members=members, part=Fraction(1))
+    found.accept_range(told, observed, spare, holding, standard)
+    return query, max(least, 0), most
+
+
+ASKED = {
+    "most": _between, "least": _between, "range": _between, "count": _statistic, "median": _statistic,
+    "spread": _statistic,
+}  # fmt: skip
 
 
 def unshown(left: Ints, units: Ints, need: int, insiders: int) -> Iterator[str]:

@@ -6,8 +6,9 @@ would come to: by `narrowest`, with width 0, where past answers are such as a ga
 nobody's value and have pivots of 1. Nothing is said where it finds nothing.
 
 Why that holds. A sum that is asked, or its difference with one that was answered or is asked beside it, over
-one record gives that record's value; over two it gives either to the other. It is news if a sum that is asked
-is no combination of those answered: if least squares leave more of it than floats lose.
+one record gives that record's value; over two it gives either to the other. Where units have several records
+it gives a sum over some of a unit's. It is news if a sum that is asked is no combination of those answered:
+if least squares leave more of it than floats lose.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.repeated import MOST_ENTRIES
 from cae_sql.inference.facts.spares import with_spares
+from cae_sql.inference.facts.units import largest
 
 FAR = 1e-6
 """Coefficients, 0 and ±1, by which a sum is no combination: of one floats leave some 10⁻¹²."""
@@ -30,8 +32,9 @@ LOOKED_AT = 10**8
 
 
 def singled_out(
-    answers: Sequence[Query], queries: Sequence[Query], size: int, insiders: int, lumps: Ints = NO_LUMPS
-) -> bool:
+    answers: Sequence[Query], queries: Sequence[Query], size: int, insiders: int, lumps: Ints = NO_LUMPS,
+    units: Ints | None = None,
+) -> bool:  # fmt: skip
     """Whether any answer to some sums would tell a value to somebody.
 
     Records from `size` on are nobody's: lumps, of combinations with which nothing is said, and spare ones.
@@ -39,21 +42,25 @@ def singled_out(
     whole = with_spares(size + len(lumps), [*answers, *queries])
     if any(each.kind != "sum" or not _plain(each.coefficients) for each in (*answers, *queries)):
         return False
-    most = 2 if insiders else 1
-    found = _combined(answers, queries, whole, most)
-    return any(_about(each, size, most) for each in found) and _new(answers, queries, whole)
+    count = 2 if insiders else 1
+    found = _combined(answers, queries, whole, largest(units, np.arange(size), count))
+    of = np.arange(size) if units is None else units
+    return any(_about(each, of, count) for each in found) and _new(answers, queries, whole)
 
 
 def _plain(coefficients: Ints | None) -> bool:
     return coefficients is None or bool((np.abs(coefficients) == 1).all())
 
 
-def _about(coefficients: NDArray[np.signedinteger], size: int, most: int) -> bool:
-    """Whether a combination is over a record, or so few, each of them once, and over no spare one."""
-    found = coefficients[coefficients != 0]
-    if not 0 < len(found) <= most or coefficients[size:].any():
+def _about(coefficients: NDArray[np.signedinteger], units: Ints, most: int) -> bool:
+    """Whether a combination is over records of so few units, (n,), each of them once, and over no spare one;
+    and of one of these adds them up."""
+    records = np.flatnonzero(coefficients)
+    if not len(records) or records[-1] >= len(units) or (np.abs(coefficients[records]) != 1).any():
         return False
-    return bool((np.abs(found) == 1).all())
+    names, of = np.unique(units[records], return_inverse=True)
+    ups, counts = np.bincount(of, coefficients[records] > 0), np.bincount(of)
+    return len(names) <= most and bool(((ups == 0) | (ups == counts)).any())
 
 
 def _combined(
@@ -63,7 +70,7 @@ def _combined(
     for query in queries:
         if len(query.members) <= most:
             alone = np.zeros(size, dtype=np.int8)
-            alone[query.members] = 1  # whatever the signs
+            alone[query.members] = query.signs
             yield alone
     left = LOOKED_AT
     for place, query in enumerate(queries):

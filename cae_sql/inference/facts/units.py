@@ -22,6 +22,13 @@ from cae_sql.inference.facts.query import Ints
 NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
+def largest(units: Ints | None, members: Ints, count: int) -> int:
+    """How many of some records at most so many units have, those with most; `units` (n,), None: one each."""
+    if units is None:
+        return min(count, len(members))
+    return int(np.sort(np.bincount(units[members]))[::-1][:count].sum())
+
+
 def checked(units: ArrayLike | None, size: int) -> Ints | None:
     """(n,) the unit of each record, from 0 on; None where every record is a unit of its own."""
     if units is None:
@@ -67,6 +74,19 @@ class Occupied:
     def alone(cls, sizes: Ints) -> Occupied:
         """Where every record is a unit of its own."""
         return cls(np.minimum(sizes, 1), np.minimum(np.maximum(sizes - 1, 0), 1), sizes)
+
+    def most(self, costs: NDArray[np.float64]) -> float:
+        """What all records of one unit cost at most, by what one record of each part costs, (p,)."""
+        if not len(self.unit):
+            return float(costs.max(initial=0.0))
+        return float(np.bincount(self.unit, self.rows * costs[self.part]).max(initial=0.0))
+
+    def of_two(self, parts: Ints) -> int:
+        """How many records of some parts two units have, those with most."""
+        if not len(self.unit):
+            return min(2, int(self.numbers[parts].sum()))
+        here = np.isin(self.part, parts)
+        return int(np.sort(np.bincount(self.unit[here], self.rows[here]))[-2:].sum())
 
     def shared(self, drawing: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """(p,) parts with a unit that has records in another one too, of those that are in a sum."""

@@ -65,6 +65,9 @@ class Fit:
     """Whether a tilt was found with what attained extremes add to sums."""
     of_sums: Fit | None = None
     """Of the answered sums alone, if this has what is observed besides (`noisy`); their columns are first."""
+    apart: tuple[Floats, Floats] | None = None
+    """With what is observed: (r, a) A D^½ of that alone, turned so that columns' squares are its leverage,
+    and (a,) κ σ² that spreads tell of a record, as often as it counts (`noisy`)."""
     skewed: bool = True
     """Whether skewness is counted."""
 

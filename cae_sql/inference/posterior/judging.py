@@ -259,7 +259,7 @@ class LikelyQuestion(ModelQuestion):
         (measure, enough), limit = self._past.measures[0], self._past.standard.limit
         tied = mine[likely.known.matrix[:, mine].any(axis=0)]
         unknown = tied[(likely.bits[tied] < RELIABLE) | likely.tangled[tied]]
-        if len(unknown) or likely.known.observed:
+        if len(unknown):
             self._leave_open(likely, unknown)
             return UNKNOWN
         rows = []

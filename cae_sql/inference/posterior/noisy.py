@@ -75,12 +75,25 @@ def with_observed(fit: Fit, known: Knowledge) -> Fit:
     found = _bordered(fit, rows, noise)
     image = Factor.by(own + np.diag(apart)).root @ np.hstack([rows, np.eye(count)])
     alone = np.clip(np.append(fit.variances, apart) * (image**2).sum(axis=0), 0.0, 1.0)
-    once = np.ones(len(alone))  # κ σ²
-    kappa = stiffness(found.leverage, once) + LUCK * stiffness(alone, once)
-    spreads = [(place[each.atoms], each.noise) for each in known.observed if each.squares]
-    if spreads:
-        kappa[: seen.people] += _told_by_spreads(fit, spreads)
-    return replace(found, worked_out=kappa / (1.0 + kappa))
+    # one may be the record itself, one an insider
+    spreads = [
+        (place[each.atoms], each.noise, known.atoms.occupied.of_two(each.atoms))
+        for each in known.observed
+        if each.squares
+    ]
+    by_spreads = _told_by_spreads(fit, spreads) if spreads else np.zeros(seen.people)
+    more = np.append(by_spreads, np.zeros(len(alone) - seen.people))
+    turned = image[:, : seen.people] * np.sqrt(np.maximum(fit.variances[: seen.people], 0.0))
+    return replace(found, worked_out=braked(found.leverage, alone, more), apart=(turned, by_spreads))
+
+
+def braked(rho: Floats, alone: Floats, by_spreads: Floats) -> Floats:
+    """Leverage of all, by that of sums and observations together, that of the observations alone, and κ σ² of
+    spreads."""
+    once = np.ones(len(rho))  # κ σ²
+    kappa = stiffness(rho, once) + LUCK * stiffness(alone, once) + by_spreads
+    found: Floats = kappa / (1.0 + kappa)
+    return found
 
 
 def _bordered(fit: Fit, rows: Floats, noise: Floats) -> Fit:
@@ -133,22 +146,23 @@ def parabolas(fit: Fit) -> tuple[Floats, Floats]:
     return now.means + np.where(moving, three / (2 * two), 0.0), np.where(moving, left, 0.0)
 
 
-def _told_by_spreads(fit: Fit, spreads: Sequence[tuple[Ints, float]]) -> Floats:
-    """(a,) κ σ² of one record of each column of somebody, `TIMES`, by each range's columns and w²/12."""
+def _told_by_spreads(fit: Fit, spreads: Sequence[tuple[Ints, float, int]]) -> Floats:
+    """(a,) κ σ² of one record of each column of somebody, `TIMES`, by each range's columns and w²/12, and how
+    many members count for nothing in the noise."""
     seen, (centers, unexplained) = fit.observed, parabolas(fit)
     people = seen.people
     sizes, means, variances = seen.sizes[:people], fit.means[:people], fit.variances[:people]
     rows, steep = np.zeros((2, len(spreads), people))
     most = np.zeros(len(spreads))
-    for number, (at, _) in enumerate(spreads):
+    for number, (at, _, left_out) in enumerate(spreads):
         rows[number, at] = 1.0
         center = float(np.average(means[at], weights=sizes[at]))
         ends = np.stack([seen.low[at], seen.high[at]]) + means[at]
         away = np.stack([ends - 2 * center, ends - 2 * centers[at]])
         steep[number, at] = np.abs(away).max(axis=(0, 1))
-        most[number] = np.sort(np.repeat(unexplained[at], np.minimum(sizes[at], 2)))[-2:].sum()
+        most[number] = np.sort(np.repeat(unexplained[at], np.minimum(sizes[at], left_out)))[-left_out:].sum()
     own = (rows * sizes * unexplained) @ rows.T
-    noise = _noise_of(np.array([plain for _, plain in spreads]), own)
+    noise = _noise_of(np.array([plain for _, plain, _ in spreads]), own)
     whole = np.diag(own) + noise
     steep /= np.sqrt(np.maximum(whole - most, ALONE * whole) / whole)[:, None]
     root = Factor.by(own + np.diag(noise)).root

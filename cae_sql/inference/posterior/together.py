@@ -90,8 +90,12 @@ class Shapes:
             (entries, (unit, self.columns[unit, place])), shape=(self.count, columns)
         )
 
-    def leverage(self, turned: list[Floats], norms: Floats) -> Floats:
-        """(u,) ρ of each; where the norm of E_u is small this. By D^½ Aᵀ Rᵀ, (q, m), of each factor."""
+    def leverage(self, turned: list[Floats], square: Floats) -> Floats:
+        """(u,) ρ of each; where the norm of E_u is small this. By D^½ Aᵀ Rᵀ, (q, m), by factor, and G ∘ G
+        of these, (q, q)."""
+        mine, norms = self.records(len(square)), np.zeros(self.count)
+        for some in blocks(self.count, len(square)):
+            norms[some] = np.sqrt(np.asarray(mine[some].multiply(mine[some] @ square).sum(axis=1)).ravel())
         found = np.minimum(norms, 1.0)
         large = np.flatnonzero((norms > SMALL) & ((self.rows > 0).sum(axis=1) > 1))
         step = max(1, AT_ONCE // (self.rows.shape[1] * max(turned[0].shape[1], 1)))
@@ -250,6 +254,11 @@ class _Spectra:
         found[found < ALTERNATING * found.max(axis=1, keepdims=True)] = 0.0
         found /= found.sum(axis=1, keepdims=True)
         return found
+
+
+def blocks(count: int, wide: int) -> list[Ints]:
+    """So many places in parts, so that each with so many numbers beside each is not too much."""
+    return np.array_split(np.arange(count), count * max(wide, 1) // AT_ONCE + 1)
 
 
 def _gathered(rows: Floats) -> Floats:

@@ -24,7 +24,8 @@ from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.bell import STILL, SURE
 from cae_sql.inference.posterior.insiders import Measure, of_ranges
 from cae_sql.inference.posterior.likely import Likely
-from cae_sql.inference.posterior.together import AT_ONCE, Shapes, Totals
+from cae_sql.inference.posterior.noisy import braked
+from cae_sql.inference.posterior.together import Shapes, Totals, blocks
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone
 
@@ -61,14 +62,16 @@ class Told:
             turned = [(each.root @ matrix * np.sqrt(variances)).T for each in factors]
             square = np.maximum.reduce([(each @ each.T) ** 2 for each in turned])
         shapes, reach = Shapes.of(likely), None
-        mine, norms = shapes.records(count), np.zeros(shapes.count)
-        for some in _blocks(shapes.count, count):
-            norms[some] = np.asarray(mine[some].multiply(mine[some] @ square).sum(axis=1)).ravel()
+        mine = shapes.records(count)
         if values is not None:
             moving = variances > STILL
             away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) ** 2
             reach = np.sqrt(mine @ np.where(moving, away / np.where(moving, variances, 1.0), 0.0))
-        return cls(likely, shapes, turned, square, shapes.leverage(turned, np.sqrt(norms)), reach)
+        rho = shapes.leverage(turned, square)
+        if fit.apart is not None:
+            own, spreads = fit.apart
+            rho = braked(rho, shapes.leverage([own.T], (own.T @ own) ** 2), mine @ spreads)
+        return cls(likely, shapes, turned, square, rho, reach)
 
     # --- by columns
 
@@ -87,7 +90,7 @@ class Told:
         fit = self.likely.fit
         only = self.likely.known.atoms.occupied.numbers[fit.observed.atoms] == 1
         mine, left = self.shapes.records(len(self.square)), np.maximum(1.0 - self.leverage, SURE)
-        for units in _blocks(self.shapes.count, len(columns)):
+        for units in blocks(self.shapes.count, len(columns)):
             part = mine[units]
             each = np.asarray(part @ self.square[:, columns]).T
             # who is the only unit of a column tells nothing of it to somebody else
@@ -100,7 +103,7 @@ class Told:
         assert self.reach is not None
         mine, left = self.shapes.records(len(self.square)), np.maximum(1.0 - self.leverage, SURE)
         toward = np.asarray(mine[some] @ self.square)
-        for units in _blocks(self.shapes.count, len(some)):
+        for units in blocks(self.shapes.count, len(some)):
             each = np.asarray(mine[units] @ toward.T).T
             each[(some[:, None] == units) & (self.shapes.units[some] == 1)[:, None]] = 0.0
             yield units, each / left[units], np.sqrt(each) * (self.reach[units] / left[units])
@@ -120,10 +123,6 @@ class Told:
                 for at_most, each in zip(found, (gain, shift), strict=True):
                     at_most[:, place] = np.maximum(at_most[:, place], np.where(here, each, 0.0).max(axis=1))
         return found
-
-
-def _blocks(count: int, wide: int) -> list[Ints]:
-    return np.array_split(np.arange(count), count * max(wide, 1) // AT_ONCE + 1)
 
 
 def with_units(

@@ -111,6 +111,7 @@ class Soft:
         # a held record may be anywhere in between, if another is held in its place
         mine = np.where(pins.count > 0, span, np.minimum(span, need + (last - first) + 1)) * here
         theirs = span * here * (insiders > 0)
+        # all records of a unit are moved
         if self.bound.query.kind == "weighted":
             far = [mine, theirs] if insiders else [mine]
             return self._weighted(boxes, pins, tables, near, far)
@@ -121,7 +122,7 @@ class Soft:
     ) -> tuple[Floats, Floats, float] | None:
         """By how far others may be from their part's mean, and how far the two that are judged, (p',)."""
         lost = self.rounding + float((pins.count * self.apart * (boxes.high - boxes.low + 1)).sum())
-        lost += sum(float((self.apart * (each + near)).max(initial=0.0)) for each in far)
+        lost += sum(boxes.atoms.occupied.most(self.apart * (each + near)) for each in far)
         ends = self.mean * tables.least, self.mean * tables.most
         left = self._left(float(np.minimum(*ends).sum()) - lost, float(np.maximum(*ends).sum()) + lost)
         return None if left <= 0 else (self.mean, np.zeros_like(self.mean), left)
@@ -131,7 +132,7 @@ class Soft:
         far: list[Floats],
     ) -> tuple[Floats, Floats, float] | None:  # fmt: skip
         """As `_weighted`; `at` (p',): between which values a part's mean is."""
-        here, members = self.sizes > 0, int(self.sizes.sum())
+        here, members, most_of = self.sizes > 0, int(self.sizes.sum()), boxes.atoms.occupied.most
         least, most = int(tables.least[here].sum()), int(tables.most[here].sum())
         center = round((least + most) / (2 * members))
         low, high, loose = at[0] - center, at[1] - center, (boxes.sizes - pins.count).astype(np.float64)
@@ -141,16 +142,16 @@ class Soft:
         greatest = float((loose * np.maximum(low**2, high**2) + held)[here].sum()) + members / 4
         for each in far:
             # by their own records and, inside of their part, by what others give them
-            greatest += float((each**2 + each * near).max(initial=0.0))
+            greatest += most_of(each**2 + each * near)
             # which of the tables it is decides where the part's mean is
-            unknown = float((each * (high - low)).max(initial=0.0))
+            unknown = most_of(each * (high - low))
             greatest, smallest = greatest + unknown, smallest - unknown
         room = self._left(smallest, greatest)
         if room <= 0:
             return None
         # how far the mean may go: as far as a least cost for each unit lets it
         shift = max(abs(least - members * center), abs(most - members * center))
-        shift += sum(float(each.max(initial=0.0)) for each in far) + np.sqrt(room * members) / 4
+        shift += sum(map(most_of, far)) + np.sqrt(room * members) / 4
         left = self._left(smallest - shift**2 / members, greatest)
         if left <= 0:
             return None

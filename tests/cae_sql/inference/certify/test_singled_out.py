@@ -49,6 +49,29 @@ def test_who_is_singled_out(answers: list[Query], queries: list[Query], insiders
     assert singled_out(answers, queries, SIZE, insiders) is said
 
 
+UNITS = np.array([0, 0, 0, 1, 1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize(
+    ("answers", "queries", "insiders", "said"),
+    [
+        ([], [total(0, 1, 2)], 0, True),
+        ([], [total(0, 2)], 0, True),
+        ([], [total(0, 2, signs=(1, -1))], 0, False),
+        ([], [total(0, 1, 2, 3)], 0, False),
+        ([], [total(0, 1, 2, 3, 4)], 1, True),
+        ([], [total(0, 1, 2, 3, 4, 5)], 1, False),
+        ([EVERYBODY], [total(*range(3, SIZE))], 0, True),
+        ([EVERYBODY], [total(*range(5, SIZE))], 0, False),
+        ([EVERYBODY], [total(*range(5, SIZE))], 1, True),
+    ],
+)
+def test_a_sum_over_some_of_a_units_records_singles_it_out(
+    answers: list[Query], queries: list[Query], insiders: int, said: bool
+) -> None:
+    assert singled_out(answers, queries, SIZE, insiders, units=UNITS) is said
+
+
 def test_nothing_is_said_of_extremes() -> None:
     largest = Query(kind="max", members=np.array([3]))
     assert not singled_out([], [largest], SIZE, 1)

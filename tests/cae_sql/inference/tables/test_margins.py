@@ -19,6 +19,7 @@ from cae_sql.inference.certify.question import Conditions, Question
 from cae_sql.inference.facts.extremes import Pins
 from cae_sql.inference.facts.query import Query
 from cae_sql.inference.facts.ranges import Bound, held_in
+from cae_sql.inference.facts.units import Occupied
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.system import AnsweredSystem
 from cae_sql.inference.tables.exchange import Tables
@@ -61,7 +62,11 @@ class Moved:
         self.boxes = cast(
             Any,
             SimpleNamespace(
-                sizes=self.sizes, low=low, high=high, own=(np.zeros_like(low), np.full_like(low, self.top))
+                sizes=self.sizes,
+                low=low,
+                high=high,
+                own=(np.zeros_like(low), np.full_like(low, self.top)),
+                atoms=SimpleNamespace(occupied=Occupied.alone(self.sizes)),
             ),
         )
         self.totals = chance.integers(low * self.sizes, high * self.sizes + 1)
@@ -216,7 +221,8 @@ def test_what_payments_square_is_charged_where_many_pay() -> None:
     low, high = np.zeros(7, dtype=np.int64), np.full(7, 40)
     sizes = np.array([1, *[2] * 6])
     labels, totals, none = np.repeat(np.arange(7), sizes), sizes * 20, Pins(low, low)
-    boxes = cast(Any, SimpleNamespace(sizes=sizes, low=low, high=high, own=(low, high)))
+    atoms = SimpleNamespace(occupied=Occupied.alone(sizes))
+    boxes = cast(Any, SimpleNamespace(sizes=sizes, low=low, high=high, own=(low, high), atoms=atoms))
     query, by = Query(kind="spread", members=np.arange(13)), np.array([1, 30, -30, 30, -30, 30, -31])
     reached = np.repeat((totals + by) / sizes, sizes)
     spread, paid = float(((reached - reached.mean()) ** 2).sum()), 0
