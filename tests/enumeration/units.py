@@ -154,11 +154,11 @@ def _between(found: AnsweredSystem, kind: str, members: Ints, system: System, pl
     query, rng = Query(kind="sum", members=members), np.random.default_rng([len(members), place])
     value, most = int(query.of(system.truth[None])[0]), system.top * len(members)
     if kind == "range":
-        width = int(rng.integers(1, 2 * system.top + 1))
-        least = value - int(rng.integers(0, width + 1))
-        least, greatest = max(least, 0), min(least + width, most)
-        with_spare = end_of(query, 1, greatest - least, system.top, found._whole)
-        end = greatest
+        # as wide as spare records make up for
+        width = system.top * int(rng.integers(1, 3))
+        greatest = min(value + int(rng.integers(0, width + 1)), most)
+        least, end = greatest - width, greatest
+        with_spare = end_of(query, 1, width, system.top, found._whole)
     else:
         side = 1 if kind == "most" else -1
         end = value + side * int(rng.integers(0, system.top + 1))
@@ -168,12 +168,6 @@ def _between(found: AnsweredSystem, kind: str, members: Ints, system: System, pl
     if with_spare is None:
         return None
     told = _told(found, with_spare, end, system)
-    # so many spare records make up for no more
-    span = (len(with_spare.members) - len(members)) * system.top
-    if kind == "least":
-        greatest = min(greatest, least + span)
-    else:
-        least = max(least, greatest - span)
     return (query, least, greatest) if told else None if told is None else ()
 
 
