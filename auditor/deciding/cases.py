@@ -49,6 +49,9 @@ class Case:
     it: later verdicts would depend on it."""
     model: ModelKnowledge | LikelyKnowledge | None = None
     """What past answers make likely, where the policy decides by a candidate model too."""
+    ranges: bool = True
+    """Whether anything may be told as a range: not where the policy names a unit, also while everybody has
+    one record, for systems of units that have several take in no ranges."""
 
     def question(self) -> Question:
         """What if they were answered? Prepared once."""

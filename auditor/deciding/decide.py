@@ -80,8 +80,8 @@ def _never_exactly(cases: Sequence[Case]) -> Outcome | None:
 
 def _ladder(cases: Sequence[Case], rules: Rules, ranges: bool) -> Ladder | None:
     """The ladder of what may be told as a range: a single statistic, or a single sum if a range is asked."""
-    if len(cases) != 1 or len(cases[0].queries) != 1 or cases[0].system.unit_of is not None:
-        return None  # of units ranges are not shown
+    if len(cases) != 1 or len(cases[0].queries) != 1 or not cases[0].ranges:
+        return None
     kind = cases[0].queries[0].kind
     if kind in KINDS:
         return StatisticLadder(cases[0], rules)

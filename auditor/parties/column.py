@@ -133,7 +133,8 @@ class ColumnKnowledge:
     def case(self, queries: Sequence[Query]) -> Case:
         """Those of the queries that no end was told of, to be decided."""
         queries = self._open(queries)
-        return Case(self.system, queries, self.column.standard, self._truth, self.effort, self.model)
+        ranges = self.column.protect.unit is None
+        return Case(self.system, queries, self.column.standard, self._truth, self.effort, self.model, ranges)
 
     def _open(self, queries: Sequence[Query]) -> list[Query]:
         return open_of(queries, self.system, self._ends)
