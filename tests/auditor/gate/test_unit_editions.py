@@ -165,6 +165,15 @@ def test_a_ledger_says_the_same_when_it_is_opened_again(tmp_path: Path) -> None:
             Gate.renew(after, policy(text), ledger)
 
 
+def test_two_gates_on_one_ledger_never_tell_both_halves_of_a_persons_total(tmp_path: Path) -> None:
+    (file,) = states(tmp_path, ROWS)
+    ledger, rules = tmp_path / "ledger", policy(TEXT.replace('["ward"]', '["ward", "patient"]'))
+    with Gate.open(file, rules, ledger) as one, Gate.open(file, rules, ledger) as other:
+        assert verdict(other, f"{TOTAL} AND patient <> 7").code == "answered"
+        assert verdict(one, TOTAL).code == "risk"
+        assert verdict(one, f"{TOTAL} AND patient <> 7").code == "known"
+
+
 def test_who_has_one_row_may_have_several_later(tmp_path: Path) -> None:
     """So no range is told while everybody has one: what is known of units takes in no ranges."""
     rows: list[Person] = [(row[0], row[0], *row[2:]) for row in ROWS]
