@@ -159,7 +159,7 @@ class Carried:
     left: int
     """Persons of the edition before who are not in this one; what is known of them stays."""
     joined: int = 0
-    """How often two units became one, since a record of one is the other's now."""
+    """How many units there are fewer, since records of one are another's now: a new name is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,14 @@ class Edition:
     def text(self) -> str:
         """What the entry says besides: canonical JSON."""
         counts = [
-            [each.first, each.carried.unchanged, each.carried.new, each.carried.changed, each.carried.left]
+            [
+                each.first,
+                each.carried.unchanged,
+                each.carried.new,
+                each.carried.changed,
+                each.carried.left,
+                *filter(None, [each.carried.joined]),
+            ]
             for each in self.columns
         ]
         again = [each.again.tolist() for each in self.columns]
@@ -230,10 +237,10 @@ class Edition:
             sizes = tuple((table, column, size) for table, column, size in said["sizes"])
             columns = []
             told = zip(said["counts"], said["again"], parts, strict=True)
-            for (first, unchanged, new, changed, left), pairs, (table, column, packed, names) in told:
+            for (first, unchanged, new, changed, left, *fewer), pairs, (table, column, packed, names) in told:
                 again = np.array(pairs, dtype=np.int64).reshape(-1, 2)
                 found, joined = _apart(names or b"", new + changed)
-                carried = Carried(unchanged, new, changed, left, len(joined) // (2 * WIDTH))
+                carried = Carried(unchanged, new, changed, left, sum(fewer))
                 numbers = unpack_numbers(packed)
                 columns.append(Numbered(table, column, numbers, first, found, carried, again, joined))
             return cls(said["edition"], said["fingerprint"], sizes, tuple(columns))
@@ -301,7 +308,7 @@ def follow(
     numbers = np.empty(now.count, dtype=np.int64)
     new_keys, new_values, new_units = list[bytes](), list[bytes](), list[bytes]()
     were_in, are_in, same, joined = known.by_unit(), now.by_unit(), Joined(editions), list[bytes]()
-    unchanged = 0
+    unchanged, had = 0, {same.of(unit) for unit in were_in}
     for place, (key, value) in enumerate(zip(now.by_key(), now.by_value(), strict=True)):
         number = numbers_of.get(value)
         if number is None:
@@ -318,7 +325,8 @@ def follow(
         numbers[place] = number
     were = {key for key, there in zip(known.by_key(), current, strict=True) if there}
     left = len(were.difference(now.by_key()))
-    carried = Carried(unchanged, len(new_keys) - len(again), len(again), left, len(joined) // 2)
+    fewer = len(had) - len({same.of(unit) for unit in had})
+    carried = Carried(unchanged, len(new_keys) - len(again), len(again), left, fewer)
     names = Names(b"".join(new_keys), b"".join(new_values), b"".join(new_units))
     pairs = np.array(again, dtype=np.int64).reshape(-1, 2)
     return Numbered(*name, numbers, known.count, names, carried, pairs, b"".join(joined))

@@ -125,6 +125,23 @@ def test_a_row_that_is_another_persons_now_makes_the_two_one(tmp_path: Path) -> 
     assert units(later, ledger) == found
 
 
+def test_a_person_with_a_new_name_is_who_she_was(tmp_path: Path) -> None:
+    """Also where no row changes its place by it: the names are part of the state that an edition is of."""
+    last = PATIENTS - 1
+    renamed = [(row[0], PATIENTS, *row[2:]) if row[1] == last else row for row in ROWS]
+    before, after, later = states(tmp_path, ROWS, renamed, [*ROWS, *admitted([last, PATIENTS])])
+    ledger = tmp_path / "ledger"
+    first = units(before, ledger)
+    with pytest.raises(DataChanged, match="cae-sql renew"):
+        Gate.open(after, policy(), ledger)
+    assert [each.joined for *_, each in Gate.renew(after, policy(), ledger).carried] == [0]
+    assert units(after, ledger) == first
+    Gate.renew(later, policy(), ledger)
+    *found, one, other = units(later, ledger)
+    assert (found, one) == (first, other)
+    assert one in first
+
+
 def test_names_that_make_all_rows_one_persons_open_nothing(tmp_path: Path) -> None:
     before, after = states(
         tmp_path, ROWS, [(row[0], (int(str(row[1])) + 1) % PATIENTS, *row[2:]) for row in ROWS]
