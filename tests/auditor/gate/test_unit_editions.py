@@ -9,7 +9,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from auditor import DataChanged, Gate, LedgerError, Policy
+from auditor import DataChanged, Gate, LedgerError, Policy, PolicyError
 from auditor.cli import main
 from tests.auditor.staff import Person, build, truth, verdict
 
@@ -203,6 +203,27 @@ def test_who_has_one_row_may_have_several_later(tmp_path: Path) -> None:
     Gate.renew(after, policy(), ledger)
     with Gate.open(after, policy(), ledger) as gate:
         assert verdict(gate, TOTAL).code == "risk"
+
+
+def test_an_end_that_was_told_stays_told_when_somebody_has_several_rows(tmp_path: Path) -> None:
+    rows: list[Person] = [(i, i, "ab"[i // 30], 0 if i % 10 else 3) for i in range(60)]
+    before, after = states(tmp_path, rows, [*rows, *admitted([3] * 30)])
+    ledger, asked = tmp_path / "ledger", "SELECT sum(salary) FROM staff WHERE ward = 'b'"
+    with Gate.open(before, policy(), ledger) as gate:
+        told = gate.execute(asked)
+        assert told.decision.code == "ends"
+    Gate.renew(after, policy(), ledger)
+    with Gate.open(after, policy(), ledger) as gate:
+        again = gate.execute(asked)
+        assert (again.decision.code, again.ranges) == ("known", told.ranges)
+
+
+def test_a_unit_does_not_say_which_row_is_which(tmp_path: Path) -> None:
+    before, after = states(tmp_path, ROWS, [*ROWS, *admitted([3])])
+    rules = policy(TEXT.replace('key = "id"', "") + "[ledger]\neditions = false\n")
+    Gate.open(before, rules, tmp_path / "ledger").close()
+    with pytest.raises(PolicyError, match=r"protect\.key: missing"):
+        Gate.renew(after, rules, tmp_path / "ledger")
 
 
 @pytest.mark.parametrize(
