@@ -280,7 +280,9 @@ def renew(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> 
     if not found.opened:
         message = f"the data are those of edition {found.edition}; nothing was opened"
     else:
-        message = f"edition {found.edition} is open"
+        joined = sum(each.joined for _, _, each in found.carried)
+        said = f"; units that rows moved between count as one now: {joined:,} fewer" if joined else ""
+        message = f"edition {found.edition} is open{said}"
     columns = ["table", "column", "unchanged", "new", "changed", "left"]
     content = [
         [table, column, each.unchanged, each.new, each.changed, each.left]

@@ -150,7 +150,7 @@ class _Loader:
                     vault_, named = self._vault(each, column, source)
                     protected.append(Protected(each.name, column.name, column.type))
                     vaults.append(vault_)
-                    keys += [] if named is None else [named]
+                    keys += named
                 self._copy_protected(each, source)
         confidential = {each.name for each in held}
         # what a protected view reads holds the protected values, too
@@ -339,7 +339,8 @@ class _Loader:
 
     def _vault(
         self, table: _Confidential, column: Column, in_order: str | None
-    ) -> tuple[Vault, pa.ChunkedArray | None]:
+    ) -> tuple[Vault, list[pa.ChunkedArray]]:
+        """The values of a column, and what its records and their units are called."""
         value = quoted(column.name)
         keyed = f", {quoted(table.key.name)} AS k" if table.key else ""
         keyed += f", {quoted(table.unit.name)} AS u" if table.unit else ""
@@ -354,10 +355,15 @@ class _Loader:
             self._require_unique(table, table.key, f"{source} WHERE {value} IS NOT NULL")
         integers, scale = vault.exact(result.column("v"), column.type, column.name)
         integers.flags.writeable = False
-        keys = result.column("k") if table.key else None
-        named = None if keys is None else python_values(keys)
-        units = None if table.unit is None else vault.units_of(result.column("u"), table.unit.name)
-        return Vault(integers, scale, named, table.key.type if table.key else None, units=units), keys
+        found, named = Vault(integers, scale, None), list[pa.ChunkedArray]()
+        if table.key:
+            named.append(result.column("k"))
+            found = replace(found, keys=python_values(named[-1]), key_type=table.key.type)
+        if table.unit:
+            named.append(result.column("u"))
+            units, names = vault.units_of(named[-1], table.unit.name), python_values(named[-1])
+            found = replace(found, units=units, unit_names=names, unit_type=table.unit.type)
+        return found, named
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")

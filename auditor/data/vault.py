@@ -60,6 +60,10 @@ class Vault:
     """Where the table exists as cells alone: these, in place of records."""
     units: NDArray[np.int64] | None = None
     """The unit of each record, whose rows they are; None: every record is its own."""
+    unit_names: list[object] | None = None
+    """What the units are called, by record, to know them again; None without a unit."""
+    unit_type: str | None = None
+    """DuckDB's type of that."""
 
     @property
     def size(self) -> int:

@@ -23,7 +23,7 @@ from auditor.data.database import Database
 from auditor.data.sources import Given, source_of
 from auditor.errors import DataChanged, NotRenewableWarning, PolicyError
 from auditor.ledger import Base, Binding, Carried, Edition, Ledger
-from auditor.ledger.people import Names, Numbered, follow, named
+from auditor.ledger.people import Names, Numbered, follow, named, units_of
 from auditor.parties.celling import celling_of
 from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
@@ -65,13 +65,14 @@ class Opened:
 
     @property
     def schema(self) -> str:
-        """Names and types of all that can be read, and of the keys."""
+        """Names and types of all that can be read, and of the keys and units."""
         schema = self.data.schema
         tables = [
             [each.name, [[column.name, column.type] for column in each.columns]] for each in schema.tables
         ]
         protected = [
-            [each.table, each.column, each.type, vault.key_type]
+            # of ledgers without units it is as it was before these were known
+            [each.table, each.column, each.type, vault.key_type, *filter(None, [vault.unit_type])]
             for each, vault in zip(schema.protected, self.data.vaults, strict=True)
         ]
         return json.dumps([tables, protected], separators=(",", ":"))
@@ -115,7 +116,7 @@ class Opened:
     def named(self, salt: bytes) -> tuple[Names, ...]:
         """Digests of all records, by protected column."""
         return tuple(
-            named(salt, vault.keys or (), column.units)
+            named(salt, vault.keys or (), column.units, vault.unit_names)
             for vault, column in zip(self.data.vaults, self.knowledge.columns, strict=True)
         )
 
@@ -183,20 +184,26 @@ def _followed(
     column: Confidential, place: int, now: Names, base: Base, editions: Sequence[Edition]
 ) -> Numbered:
     """Where the records of a protected column are in the system of all editions."""
-    known = base.names[place]
-    for edition in editions:
-        known += edition.columns[place].names
+    known, before = base.names[place], [edition.columns[place] for edition in editions]
+    for edition in before:
+        known += edition.names
     current = np.ones(known.count, dtype=np.bool_)
     if editions:
         current[:] = False
-        current[editions[-1].columns[place].numbers] = True
-    found = follow(known, current.tolist(), now, column.name)
+        current[before[-1].numbers] = True
+    found = follow(known, current.tolist(), now, column.name, before)
     steps = int((column.protect.maximum - column.protect.minimum) // column.protect.grid)
     if found.carried.changed and steps + 1 < FEWEST_VALUES:
         raise PolicyError(
             f"{'.'.join(column.name)} has two values: whoever knows the old one, and that it changed, knows "
             "the new one, so such a change is not supported; begin another ledger if none of the answers is "
             "still known"
+        )
+    if now.units and len(np.unique(units_of(base.names[place], [*before, found]))) < 2:
+        raise DataChanged(
+            f"nothing was opened: so many rows of table {column.protect.table} have another "
+            f"{column.protect.unit} now that all would be one person's; give persons the names that they "
+            "had, or begin another ledger if none of the answers is still known"
         )
     return found
 
@@ -210,9 +217,10 @@ def _require_same_schema(new: Opened, base: Base) -> None:
     if base.schema == new.schema:
         return
     (tables, protected), (tables_now, protected_now) = json.loads(base.schema), json.loads(new.schema)
-    for (table, column, was, key), (_, _, now, key_now) in zip(protected, protected_now, strict=True):
-        if key != key_now:
-            raise _differs(new, f"the key of table {table} was of type {key}, is {key_now}")
+    for (table, column, was, *types), (_, _, now, *types_now) in zip(protected, protected_now, strict=True):
+        for what, then, since in zip(("key", "unit"), types, types_now, strict=False):
+            if then != since:
+                raise _differs(new, f"the {what} of table {table} was of type {then}, is {since}")
         if was != now:
             raise _differs(new, f"column {column} of table {table} was of type {was}, is {now}")
     for (table, columns), (table_now, columns_now) in zip(tables, tables_now, strict=False):

@@ -121,7 +121,7 @@ class Gate:
             book = stack.enter_context(
                 Ledger.open(found.location, found.binding, rules.anchor_path, found.people)
             )
-            found.knowledge.lay_on(book.editions)
+            found.knowledge.lay_on(book.editions, book.people)
             gate = cls(found.data, rules, book, found.knowledge)
             gate._hear()
             found.knowledge.note_all()

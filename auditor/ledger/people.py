@@ -1,8 +1,11 @@
 """Who is who: what a ledger keeps of persons, so that a later edition of the data can be laid on this one.
 
 Promise: of each record there are two digests under a salt that is the ledger's own, of its key, and of its
-key and value. They tell equal from different; who reads a ledger can find by trial which values they are of,
-so it is guarded as the data are. Packing and unpacking give back the same, or `Unreadable`. No I/O.
+key and value, and where the policy names a unit a third one, of that. They tell equal from different; who
+reads a ledger can find by trial which values they are of, so it is guarded as the data are. Packing and
+unpacking give back the same, or `Unreadable`. No I/O.
+
+A person keeps her unit: a record that was in one unit, and is in another now, makes the two one.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +34,8 @@ class Names:
     """Of keys, `WIDTH` bytes each."""
     values: bytes = b""
     """Of keys with values."""
+    units: bytes = b""
+    """Of the units that they first belonged to; empty where the policy names none."""
 
     @property
     def count(self) -> int:
@@ -44,35 +50,53 @@ class Names:
         """One digest of key and value for each record."""
         return _split(self.values)
 
+    def by_unit(self) -> list[bytes]:
+        """One digest of a unit for each record; none where the policy names no unit."""
+        return _split(self.units)
+
     def __add__(self, more: Names) -> Names:
-        return Names(self.keys + more.keys, self.values + more.values)
+        return Names(self.keys + more.keys, self.values + more.values, self.units + more.units)
 
     def pack(self) -> bytes:
         """As one text of bytes."""
-        return self.keys + self.values
+        return self.keys + self.values + self.units
 
     @classmethod
-    def unpack(cls, packed: bytes) -> Names:
-        """What `pack` gave."""
-        if len(packed) % (2 * WIDTH):
+    def unpack(cls, packed: bytes, count: int) -> Names:
+        """What `pack` gave, of so many records."""
+        size = WIDTH * count
+        if len(packed) not in (2 * size, 3 * size):
             raise Unreadable("names of records cannot be read")
-        half = len(packed) // 2
-        return cls(packed[:half], packed[half:])
+        return cls(packed[:size], packed[size : 2 * size], packed[2 * size :])
 
 
 def _split(digests: bytes) -> list[bytes]:
     return [digests[place : place + WIDTH] for place in range(0, len(digests), WIDTH)]
 
 
-def named(salt: bytes, keys: Iterable[object], values: NDArray[np.int64]) -> Names:
-    """Digests of records by their keys and their values in units of the grid."""
+def named(
+    salt: bytes,
+    keys: Iterable[object],
+    values: NDArray[np.int64],
+    units: Iterable[object] | None = None,
+) -> Names:
+    """Digests of records by their keys, their values in units of the grid, and the units they belong to.
+
+    A record whose unit has no name (None) is a unit of its own, known again by the record's key.
+    """
     by_key = [blake2b(str(key).encode(), key=salt, digest_size=WIDTH).digest() for key in keys]
-    units = np.ascontiguousarray(values, dtype="<i8").tobytes()
+    numbers = np.ascontiguousarray(values, dtype="<i8").tobytes()
     by_value = [
-        blake2b(key + units[8 * place : 8 * place + 8], key=salt, digest_size=WIDTH).digest()
+        blake2b(key + numbers[8 * place : 8 * place + 8], key=salt, digest_size=WIDTH).digest()
         for place, key in enumerate(by_key)
     ]
-    return Names(b"".join(by_key), b"".join(by_value))
+    by_unit = [] if units is None else [_unit(salt, *each) for each in zip(by_key, units, strict=True)]
+    return Names(b"".join(by_key), b"".join(by_value), b"".join(by_unit))
+
+
+def _unit(salt: bytes, key: bytes, name: object) -> bytes:
+    text = b"without a name " + key if name is None else b"named " + str(name).encode()
+    return blake2b(text, key=salt, digest_size=WIDTH, person=b"unit").digest()
 
 
 @dataclass(frozen=True)
@@ -88,7 +112,8 @@ class Base:
 
     def pack(self) -> bytes:
         """As one text of bytes."""
-        head = {"salt": self.salt.hex(), "schema": self.schema, "counts": [each.count for each in self.names]}
+        head = {"salt": self.salt.hex(), "schema": self.schema, "counts": [each.count for each in self.names],
+                "units": [bool(each.units) for each in self.names]}  # fmt: skip
         return json.dumps(head).encode() + b"\n" + b"".join(each.pack() for each in self.names)
 
     @classmethod
@@ -98,9 +123,11 @@ class Base:
             text, _, rest = packed.partition(b"\n")
             head = json.loads(text)
             names, start = list[Names](), 0
-            for count in head["counts"]:
-                names.append(Names.unpack(rest[start : start + 2 * WIDTH * count]))
-                start += 2 * WIDTH * count
+            # ledgers of before units were known say nothing of them
+            for count, units in zip(head["counts"], head.get("units") or repeat(False), strict=False):
+                end = start + (3 if units else 2) * WIDTH * count
+                names.append(Names.unpack(rest[start:end], count))
+                start = end
             return cls(bytes.fromhex(head["salt"]), head["schema"], tuple(names))
         except (ValueError, KeyError, TypeError) as error:
             raise Unreadable("who is who cannot be read") from error
@@ -131,6 +158,8 @@ class Carried:
     """Persons with another value: a record of its own, of which nothing is known."""
     left: int
     """Persons of the edition before who are not in this one; what is known of them stays."""
+    joined: int = 0
+    """How many units there are fewer, since records of one are another's now: a new name is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +180,17 @@ class Numbered:
     """Counts."""
     again: NDArray[np.int64]
     """(k, 2) new records of persons who had one before, with that one."""
+    joined: bytes = b""
+    """Digests of units that are one from now on, in pairs."""
 
     @property
     def total(self) -> int:
         """Records of all editions up to this one."""
         return self.first + self.names.count
+
+    def pack(self) -> bytes:
+        """Names of the new records, and of units that are one from now on, as one text of bytes."""
+        return self.names.pack() + self.joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +210,14 @@ class Edition:
     def text(self) -> str:
         """What the entry says besides: canonical JSON."""
         counts = [
-            [each.first, each.carried.unchanged, each.carried.new, each.carried.changed, each.carried.left]
+            [
+                each.first,
+                each.carried.unchanged,
+                each.carried.new,
+                each.carried.changed,
+                each.carried.left,
+                *filter(None, [each.carried.joined]),
+            ]
             for each in self.columns
         ]
         again = [each.again.tolist() for each in self.columns]
@@ -195,16 +237,60 @@ class Edition:
             sizes = tuple((table, column, size) for table, column, size in said["sizes"])
             columns = []
             told = zip(said["counts"], said["again"], parts, strict=True)
-            for (first, *counts), pairs, (table, column, numbers, names) in told:
+            for (first, unchanged, new, changed, left, *fewer), pairs, (table, column, packed, names) in told:
                 again = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-                found, numbered = Names.unpack(names or b""), unpack_numbers(numbers)
-                columns.append(Numbered(table, column, numbered, first, found, Carried(*counts), again))
+                found, joined = _apart(names or b"", new + changed)
+                carried = Carried(unchanged, new, changed, left, sum(fewer))
+                numbers = unpack_numbers(packed)
+                columns.append(Numbered(table, column, numbers, first, found, carried, again, joined))
             return cls(said["edition"], said["fingerprint"], sizes, tuple(columns))
         except (ValueError, KeyError, TypeError) as error:
             raise Unreadable("an edition cannot be read") from error
 
 
-def follow(known: Names, current: Sequence[bool], now: Names, name: tuple[str, str]) -> Numbered:
+def _apart(packed: bytes, count: int) -> tuple[Names, bytes]:
+    """What `Numbered.pack` gave, of so many new records."""
+    size = 2 * WIDTH * count
+    if len(packed) > size:
+        size = 3 * WIDTH * count
+    if (len(packed) - size) % (2 * WIDTH):
+        raise Unreadable("names of units cannot be read")
+    return Names.unpack(packed[:size], count), packed[size:]
+
+
+class Joined:
+    """Names of units, and which of them are one unit's: those that a record had one after the other."""
+
+    def __init__(self, editions: Iterable[Numbered] = ()) -> None:
+        """Those that were joined in these editions."""
+        self._up = dict[bytes, bytes]()
+        for each in editions:
+            pairs = _split(each.joined)
+            for one, other in zip(pairs[::2], pairs[1::2], strict=True):
+                self.join(one, other)
+
+    def of(self, name: bytes) -> bytes:
+        """The name that stands for its unit."""
+        while (up := self._up.get(name)) is not None:
+            self._up[name] = self._up.get(up, up)
+            name = up
+        return name
+
+    def join(self, one: bytes, other: bytes) -> bool:
+        """Two names are one unit's; whether that is new."""
+        one, other = self.of(one), self.of(other)
+        if one != other:
+            self._up[other] = one
+        return one != other
+
+
+def follow(
+    known: Names,
+    current: Sequence[bool],
+    now: Names,
+    name: tuple[str, str],
+    editions: Sequence[Numbered] = (),
+) -> Numbered:
     """Lay the records of a new edition on those of all before.
 
     Who has the value that she had in some edition is that record again; everybody else is a new one.
@@ -214,31 +300,36 @@ def follow(known: Names, current: Sequence[bool], now: Names, name: tuple[str, s
         current: By record so far, whether the last edition has it.
         now: Of the records of the new edition.
         name: Table and column.
+        editions: Those before, after the first.
     """
     numbers_of = {digest: place for place, digest in enumerate(known.by_value())}
     last = {digest: place for place, digest in enumerate(known.by_key())}
     again = list[tuple[int, int]]()
     numbers = np.empty(now.count, dtype=np.int64)
-    new_keys, new_values = list[bytes](), list[bytes]()
-    unchanged = 0
+    new_keys, new_values, new_units = list[bytes](), list[bytes](), list[bytes]()
+    were_in, are_in, same, joined = known.by_unit(), now.by_unit(), Joined(editions), list[bytes]()
+    unchanged, had = 0, {same.of(unit) for unit in were_in}
     for place, (key, value) in enumerate(zip(now.by_key(), now.by_value(), strict=True)):
         number = numbers_of.get(value)
         if number is None:
             number = known.count + len(new_keys)
             new_keys.append(key)
             new_values.append(value)
+            new_units += are_in[place : place + 1]
             if key in last:
                 again.append((number, last[key]))
         else:
             unchanged += 1
+        if are_in and key in last and same.join(were_in[last[key]], are_in[place]):
+            joined += [were_in[last[key]], are_in[place]]
         numbers[place] = number
     were = {key for key, there in zip(known.by_key(), current, strict=True) if there}
     left = len(were.difference(now.by_key()))
-    carried = Carried(unchanged, len(new_keys) - len(again), len(again), left)
-    names = Names(b"".join(new_keys), b"".join(new_values))
-    return Numbered(
-        *name, numbers, known.count, names, carried, np.array(again, dtype=np.int64).reshape(-1, 2)
-    )
+    fewer = len(had) - len({same.of(unit) for unit in had})
+    carried = Carried(unchanged, len(new_keys) - len(again), len(again), left, fewer)
+    names = Names(b"".join(new_keys), b"".join(new_values), b"".join(new_units))
+    pairs = np.array(again, dtype=np.int64).reshape(-1, 2)
+    return Numbered(*name, numbers, known.count, names, carried, pairs, b"".join(joined))
 
 
 def persons_of(editions: Sequence[Numbered]) -> NDArray[np.int64]:
@@ -249,3 +340,15 @@ def persons_of(editions: Sequence[Numbered]) -> NDArray[np.int64]:
             found[number] = found[earlier]
     numbers: NDArray[np.int64] = np.unique(found, return_inverse=True)[1]
     return numbers
+
+
+def units_of(first: Names, editions: Sequence[Numbered]) -> NDArray[np.int64]:
+    """The unit of each record, of one protected column, numbered from 0 by their first records.
+
+    Args:
+        first: Of the records that the ledger was begun on.
+        editions: Those after.
+    """
+    same, numbers = Joined(editions), dict[bytes, int]()
+    names = [name for each in (first, *(edition.names for edition in editions)) for name in each.by_unit()]
+    return np.array([numbers.setdefault(same.of(name), len(numbers)) for name in names], dtype=np.int64)

@@ -313,7 +313,7 @@ def _edition_rows(statement: int, edition: Edition) -> list[dict[str, Any]]:
             "column_name": each.column,
             "kind": EDITION,
             "records": pack_numbers(each.numbers),
-            "signs": each.names.pack(),
+            "signs": each.pack(),
             "value": pack_value(Fraction(each.total)),
         }
         for position, each in enumerate(edition.columns)

@@ -97,28 +97,22 @@ class Confidential:
         early = GROUP_WORLDS if decision.partial == "suppress" and self.size <= EARLY else 0
         return max(POOL, decision.worlds, early)
 
-    def lay(self, numbered: Numbered, persons: Ints) -> None:
+    def lay(self, numbered: Numbered, persons: Ints, units: Ints | None = None) -> None:
         """Take its records for those of a system that has the records of earlier editions too.
 
         Args:
             numbered: Which they are.
             persons: (n,) the person of each record of that system.
+            units: (n,) its unit, where the policy names one.
         """
-        self.persons = persons if len(np.unique(persons)) < len(persons) else None
+        # a unit has all records that somebody ever had, and knows them all when it is the insider
+        several = units is None and len(np.unique(persons)) < len(persons)
+        self.persons, self._units = persons if several else None, units
         values = np.zeros(numbered.total, dtype=np.int64)
         values[numbered.numbers] = self._values
         gone = np.ones(numbered.total, dtype=np.bool_)
         gone[numbered.numbers] = False
         self._values, self._numbers, self._gone = values, numbered.numbers, gone
-        if self._units is not None:
-            if numbered.total > len(self._units):
-                raise LedgerError(
-                    "nothing was opened: units (protect.unit) are not followed over states of the data yet; "
-                    "begin another ledger"
-                )
-            units = np.zeros(numbered.total, dtype=np.int64)
-            units[numbered.numbers] = self._units
-            self._units = units
 
     def made_up(self, values: Ints) -> Confidential:
         """The same column, of as many records as there are values, which are nobody's: in units."""

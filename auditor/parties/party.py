@@ -24,7 +24,7 @@ from auditor.deciding.cases import NOTHING, Case, Outcome
 from auditor.deciding.decide import at_once, decide
 from auditor.deciding.rules import Budget, Rules
 from auditor.ledger import Edition, Entry, KnownAnswer
-from auditor.ledger.people import persons_of
+from auditor.ledger.people import Base, persons_of, units_of
 from auditor.parties.column import ColumnKnowledge, Glance
 from auditor.parties.confidential import Confidential
 from auditor.parties.intruder import known_columns
@@ -79,13 +79,19 @@ class Knowledge:
         """Parties that somebody thinks of."""
         self.forget()
 
-    def lay_on(self, editions: Sequence[Edition]) -> None:
-        """Take the data for the last of a ledger's editions: its records are some of the system's."""
+    def lay_on(self, editions: Sequence[Edition], people: Callable[[], Base]) -> None:
+        """Take the data for the last of a ledger's editions: its records are some of the system's.
+
+        Args:
+            editions: All after the first.
+            people: Who is who in the first, asked for where somebody has several records.
+        """
         if not editions:
             return
         for place, column in enumerate(self.columns):
             laid = [each.columns[place] for each in editions]
-            column.lay(laid[-1], persons_of(laid))
+            units = None if column.protect.unit is None else units_of(people().names[place], laid)
+            column.lay(laid[-1], persons_of(laid), units)
         self.rules = replace(self.rules, steps=for_decision(sum(column.size for column in self.columns)))
         self.forget()
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from auditor.ledger.packing import Unreadable
 from auditor.ledger.people import (
+    WIDTH,
     Base,
     Carried,
     Edition,
@@ -20,6 +21,7 @@ from auditor.ledger.people import (
     named,
     pack_numbers,
     persons_of,
+    units_of,
     unpack_numbers,
 )
 
@@ -57,6 +59,56 @@ def test_a_record_is_one_person_with_one_value(tables: list[dict[int, int]]) -> 
             assert (of[one] == of[other]) == (owner[one] == owner[other])
 
 
+UNITS = st.lists(
+    st.dictionaries(
+        st.integers(0, 8), st.tuples(st.integers(0, 2), st.none() | st.integers(0, 4)), min_size=1
+    ),
+    min_size=2, max_size=5,
+)  # fmt: skip
+
+
+@given(UNITS)
+def test_records_are_in_one_unit_if_a_chain_of_keys_and_names_ties_them(
+    tables: list[dict[int, tuple[int, int | None]]],
+) -> None:
+    """Told by walking along all keys and names of all states, and of editions that were read back."""
+    first, *later = (
+        named(
+            SALT,
+            list(table),
+            np.array([value for value, _ in table.values()]),
+            [n for _, n in table.values()],
+        )
+        for table in tables
+    )
+    known, found, current = first, list[Numbered](), [True] * first.count
+    for now in later:
+        each = follow(known, current, now, ("stays", "charge"), found)
+        edition = Edition(2, "print", (("stays", "charge", now.count),), (each,))
+        parts = [("stays", "charge", pack_numbers(each.numbers), each.pack())]
+        [again] = Edition.read(edition.text, parts).columns
+        assert (again.names, again.joined, again.carried) == (each.names, each.joined, each.carried)
+        found.append(again)
+        known += each.names
+        current = [number in each.numbers for number in range(known.count)]
+    owner = {
+        digest: key for table, names in zip(tables, (first, *later), strict=True)
+        for key, digest in zip(table, names.by_key(), strict=True)
+    }  # fmt: skip
+    # the name of each key's unit: the least key that it is tied to
+    tied = {key: key for table in tables for key in table}
+    for _ in tied:
+        for one, other in ((a, b) for a in tied for b in tied if a > b):
+            names = [{t[key][1] for t in tables if key in t} - {None} for key in (one, other)]
+            if names[0] & names[1]:
+                tied[one] = tied[other] = min(tied[one], tied[other])
+    of, keys = units_of(first, found).tolist(), [owner[digest] for digest in known.by_key()]
+    assert len(of) == known.count
+    for i, one in enumerate(keys):
+        for j, other in enumerate(keys):
+            assert (of[i] == of[j]) == (tied[one] == tied[other])
+
+
 @given(TABLES)
 def test_counts_add_up(tables: list[dict[int, int]]) -> None:
     seen = set(tables[0])
@@ -71,7 +123,7 @@ def test_counts_add_up(tables: list[dict[int, int]]) -> None:
 def test_an_edition_is_read_as_it_was_written(tables: list[dict[int, int]]) -> None:
     for column in laid(tables)[1]:
         edition = Edition(2, "print", (("staff", "salary", len(column.numbers)),), (column,))
-        parts = [(column.table, column.column, pack_numbers(column.numbers), column.names.pack())]
+        parts = [(column.table, column.column, pack_numbers(column.numbers), column.pack())]
         again = Edition.read(edition.text, parts)
         assert (again.number, again.fingerprint, again.sizes) == (2, "print", edition.sizes)
         [found] = again.columns
@@ -83,6 +135,19 @@ def test_an_edition_is_read_as_it_was_written(tables: list[dict[int, int]]) -> N
 def test_who_is_who_is_read_as_it_was_written() -> None:
     base = Base(SALT, "[]", (names({1: 2, 3: 4}), names({5: 6})))
     assert Base.unpack(base.pack()) == base
+    of_units = named(SALT, "abc", np.array([1, 2, 3]), ["x", None, "x"])
+    base = Base(SALT, "[]", (names({1: 2, 3: 4}), of_units))
+    assert Base.unpack(base.pack()) == base
+    without = base.pack().replace(b', "units": [false, true]', b"")[
+        : -3 * WIDTH
+    ]  # as before units were known
+    assert Base.unpack(without).names == (base.names[0], Names(of_units.keys, of_units.values))
+
+
+def test_a_units_name_and_a_key_that_read_alike_have_other_digests() -> None:
+    found = named(SALT, ["a", "b"], np.array([1, 2]), ["a", None])
+    assert not {*found.by_unit()} & {*found.by_key(), *found.by_value()}
+    assert found.by_unit() != named(bytes(32), ["a", "b"], np.array([1, 2]), ["a", None]).by_unit()
 
 
 def test_another_salt_makes_other_digests() -> None:
@@ -96,7 +161,7 @@ def test_what_was_not_written_is_unreadable() -> None:
         with pytest.raises(Unreadable):
             Base.unpack(broken)
     with pytest.raises(Unreadable):
-        Names.unpack(bytes(31))
+        Names.unpack(bytes(31), 1)
     with pytest.raises(Unreadable):
         unpack_numbers(b"no")
     with pytest.raises(Unreadable):
