@@ -20,7 +20,9 @@ from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.payments import Payments
 from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Wanted
+from cae_sql.inference.certify.sharing import INSIDE, ROUNDS, Sharing
 from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
+from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
 from cae_sql.inference.facts.ranges import Bound
 from cae_sql.inference.tables.central import Central
@@ -37,19 +39,22 @@ MOST_TABLES = 60
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What one pair of tables shows. Shapes: p' parts."""
+    """What one pair of tables shows. Shapes: u parts, or units where these have several records."""
 
     width: int
     """Every record takes a run of so many values less one, whatever an insider has; −1: nothing shown."""
     own: NDArray[np.bool_]
-    """(p',) whose records take a run that is long enough, if what the insider has is free ..."""
+    """(u,) whose records take a run that is long enough, if what the insider has is free ..."""
     free: NDArray[np.bool_]
-    """(p',) ... and whose records, as insiders, may have any value of their box meanwhile."""
+    """(u,) ... and whose records, as insiders, may have any value of their box meanwhile."""
+    open: Ints
+    """Parts of which, in one way or the other, less than what is needed was shown."""
 
-    @property
-    def open(self) -> Ints:
-        """Parts of which, in one part or the other, less than what is needed was shown."""
-        return np.flatnonzero(~(self.own & self.free))
+    @classmethod
+    def of(cls, width: int, own: NDArray[np.bool_], free: NDArray[np.bool_], boxes: Knowledge) -> Shown:
+        """By part: all records of a unit must be shown around one table."""
+        whole = boxes.atoms.occupied.whole
+        return cls(width, whole(own), whole(free), np.flatnonzero(~(own & free)))
 
 
 def all_pairs(those: Sequence[Shown]) -> bool:
@@ -60,7 +65,7 @@ def all_pairs(those: Sequence[Shown]) -> bool:
 
 
 def left_open(those: Sequence[Shown]) -> Wanted:
-    """The parts for which several tables together do not show a run, and those not shown as insiders.
+    """The parts, or units, for which several tables together do not show a run, and not as insiders.
 
     A record and an insider must both find theirs around the same table: what one table shows of the one and
     another table of the other says nothing of the two together.
@@ -103,22 +108,33 @@ class Coverage:
         rooms, basic = self.rooms, self.question_tables.pending.basic
         if not self.inside:
             none = np.zeros(rooms.count, dtype=np.bool_)
-            return Shown(-1, none, none)
+            return Shown.of(-1, none, none, self.judged.boxes)
         allowance.spend(2 * rooms.count * (1 + self.question_tables.roomy_table.rank) / ENTRIES)
         far = Far(rooms)
         # moves inside of a part change what ranges of statistics say
-        closed = rooms.rich(need) & (not self.soft and self.ways.closed_form)
-        rooms.divide(closed)
-        far.show(np.flatnonzero(closed & rooms.rich(need, divided=True)), need)
-        if len(left := far.left(need)):
+        closed, sharing = rooms.rich(need) & (not self.soft and self.ways.closed_form), None
+        if self.judged.boxes.atoms.units is not None:
+            rich = rooms.rich(need, INSIDE)
+            sharing = Sharing(rooms.occupied, rooms.drawing, closed, rich)
+            closed = sharing.closed
+        far.show(np.flatnonzero(closed), need)
+        for part_of in (1.0,) if sharing is None else ROUNDS:
+            left = far.left(need)
+            if not len(left) or (sharing is not None and allowance.over and part_of > ROUNDS[0]):
+                break
+            lacking = far.lacking(need)
+            if sharing is not None:
+                rooms.divisions = sharing.divisions(lacking, part_of)
             far.add(left, self._reach(left), basic)
-        if self.ways.payments:
-            Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
+            if self.ways.payments:
+                Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
+            if sharing is not None:
+                sharing.take(lacking & ~far.lacking(need))
         # parts that were not asked about are not shown, unless they have no protected record
         asked, nobody = rooms.asked, ~self.judged.boxes.protected
         widths, free = np.where(asked.own | nobody, far.widths, -1), far.free & (asked.free | nobody)
         width = int(min(need, widths.min(initial=need))) if free.all() else -1
-        return Shown(width, widths >= need, free)
+        return Shown.of(width, widths >= need, free, self.judged.boxes)
 
     def runs(self) -> tuple[Ints, Ints]:
         """Least and greatest value, (p',) units each, that a record of each part takes: outsiders' view."""
@@ -154,7 +170,7 @@ def show(
     showing = Coverage(question_tables, judged, tables)
     span, whole = showing.rooms.span, boxes.narrowest
     if whole < need:
-        return Shown(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_))
+        return Shown.of(whole, span >= need, np.zeros(boxes.count, dtype=np.bool_), boxes)
     shown = showing.exactly(need, allowance, keep)
     if shown.width < need or boxes.count > sizes.MEASURED or wanted is not None or showing.soft:
         return shown

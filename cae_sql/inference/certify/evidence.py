@@ -15,7 +15,7 @@ import numpy as np
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import ENTRIES, Allowance
 from cae_sql.inference.certify.coverage import Shown, all_pairs, left_open, show
-from cae_sql.inference.certify.rooms import Judged
+from cae_sql.inference.certify.rooms import Judged, Wanted
 from cae_sql.inference.facts.extremes import bounds_of, hold, narrows, without_ties
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
@@ -135,7 +135,7 @@ class Evidence:
             past for key, each in kept.items() if key != these and each.covers(group) for past in each.seen
         ]
         # what was looked at among others already is given a look of its own, no more
-        earlier, again, whole, late, safe = len(seen), bool(seen), True, False, _all_shown(seen, boxes)
+        earlier, again, whole, late, safe = len(seen), bool(seen), True, False, all_pairs(seen)
         pins = hold(boxes, self.tables.totals, standard.insiders + 2, self.tables.pending.basic)
         if pins is None:
             return None
@@ -144,11 +144,10 @@ class Evidence:
             late = terms.allowance.over
             if safe or late or (turn > 1 and (len(seen[-1].open) > MANY or not terms.further)):
                 break
-            # a unit's parts are shown around one table
-            open_ = left_open(seen) if seen and boxes.atoms.units is None else None
+            open_ = None if not seen else Wanted(*map(boxes.atoms.occupied.parts, left_open(seen)))
             judged = Judged(boxes, pins, standard.need, standard.insiders, open_)
             seen.append(show(self.tables, judged, ends, terms.allowance, terms.keep))
-            whole, safe = whole and between, _all_shown(seen, boxes)
+            whole, safe = whole and between, all_pairs(seen)
         if not seen:
             return None
         self.open_parts = min((each.open for each in seen), key=len)
@@ -240,11 +239,6 @@ class Evidence:
         if len(found) < len(sums):
             return None
         return Tables(np.minimum.reduce(list(found.values())), np.maximum.reduce(list(found.values())))
-
-
-def _all_shown(seen: Sequence[Shown], boxes: Knowledge) -> bool:
-    """Whether several looks together show everybody; where units have several records, one of them alone."""
-    return all_pairs(seen if boxes.atoms.units is None else seen[-1:])
 
 
 def _middle(sums: Sequence[Sums], ranges: Sequence[tuple[int, int]]) -> Sums:

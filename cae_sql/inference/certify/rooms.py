@@ -58,14 +58,14 @@ class Rooms:
     def __init__(self, judged: Judged, tables: Tables, drawing: NDArray[np.bool_] | None = None) -> None:
         """What is shown is shown for all of the tables; `drawing` (p',) are parts in a sum (None: all)."""
         boxes, pins, need, insiders, wanted = judged
-        self._occupied = occupied = boxes.atoms.occupied
-        self._drawing = np.ones(boxes.count, dtype=np.bool_) if drawing is None else drawing
+        self.occupied = occupied = boxes.atoms.occupied
+        self.drawing = np.ones(boxes.count, dtype=np.bool_) if drawing is None else drawing
         self.heaviest = np.maximum(occupied.heaviest, 1)
         """(p',) records of the unit that has most in a part: all of them move together."""
-        several = occupied.shared(self._drawing)
+        several = occupied.shared(self.drawing)
         both = occupied.heaviest + insiders * occupied.second
         self.divisions = np.ones(boxes.count, dtype=np.int64)
-        """(p',) among how many parts a unit's share of each room is divided (`divide`)."""
+        """(p',) one part in so many of every room is for each (`sharing`)."""
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
@@ -131,7 +131,7 @@ class Rooms:
         left = np.minimum(self.left[0][parts], self.left[1][parts])
         return np.where(self.loose[parts] > 1, left, np.minimum(self.giving[0][parts], self.giving[1][parts]))
 
-    def rich(self, need: int, divided: bool = False) -> NDArray[np.bool_]:
+    def rich(self, need: int, divided: int = 1) -> NDArray[np.bool_]:
         """(p',) parts whose records all keep a run of width `need` inside of their own part, without a move.
 
         Of m records with values in [l, u] and total s, one takes every value of [max(l, s − (m−1) u),
@@ -145,21 +145,17 @@ class Rooms:
         same table.
 
         Of units with up to n records in the part the room is n (T + need), and what those besides two units
-        have is enough for n · need; `divided`, it is so much for each of a unit's parts.
+        have is enough for n · need; `divided`, it is so in one part of so many of a room.
 
         Source: the count of all tables of small atoms, in the tests.
         """
         whole = self.heaviest * (need + (self.box if self.insiders else 0))
-        whole = whole * self.divisions if divided else whole
-        enough = (self.down >= whole) & (self.up >= whole) & (self.loose >= self.insiders + 2)
-        both = self._occupied.heaviest + self.insiders * self._occupied.second
+        enough = (self.down >= divided * whole) & (self.up >= divided * whole)
+        enough &= self.loose >= self.insiders + 2
+        both = self.occupied.heaviest + self.insiders * self.occupied.second
         enough &= (self.loose > both) & ((self.loose - both) * self.box >= self.heaviest * need)
         found: NDArray[np.bool_] = enough & (self.box == self.span)
         return found
-
-    def divide(self, closed: NDArray[np.bool_]) -> None:
-        """Divide rooms among the parts of units not all of whose parts, `closed` (p',), need no move."""
-        self.divisions = self._occupied.divisions(closed, self._drawing)
 
     def scarce(self, parts: Ints) -> NDArray[np.floating]:
         """(4, a) 1 / room of some parts: down and up, then both without one record."""

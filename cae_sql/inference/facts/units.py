@@ -88,27 +88,25 @@ class Occupied:
         here = np.isin(self.part, parts)
         return int(np.sort(np.bincount(self.unit[here], self.rows[here]))[-2:].sum())
 
+    def whole(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(u,) of which units all parts are flagged, (p,); as it is where every record is a unit."""
+        if not len(self.unit):
+            return flags
+        found: NDArray[np.bool_] = np.bincount(self.unit, ~flags[self.part]) == 0
+        return found
+
+    def parts(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(p,) the parts of flagged units, (u,), the reverse of `whole`."""
+        if not len(self.unit):
+            return flags
+        found = np.zeros(len(self.heaviest), dtype=np.bool_)
+        found[self.part[flags[self.unit]]] = True
+        return found
+
     def shared(self, drawing: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """(p,) parts with a unit that has records in another one too, of those that are in a sum."""
         here = drawing[self.part]
         of_unit = np.bincount(self.unit[here], minlength=int(self.unit.max(initial=-1)) + 1)
         found = np.zeros(len(self.heaviest), dtype=np.bool_)
         found[self.part[here & (of_unit[self.unit] > 1)]] = True
-        return found
-
-    def divisions(self, closed: NDArray[np.bool_], drawing: NDArray[np.bool_]) -> Ints:
-        """(p,) among how many of its parts a unit's share of each room is divided, at most, by part.
-
-        Where all parts of a unit are `closed` its moves stay inside of them, and nothing is divided. Else
-        each part that is not draws on all rooms, and those that are draw on their own.
-        """
-        found = np.ones(len(self.heaviest), dtype=np.int64)
-        here = np.flatnonzero(drawing[self.part])
-        if not len(here):
-            return found
-        unit, inside = self.unit[here], closed[self.part[here]]
-        poor = np.bincount(unit, ~inside)
-        rich = np.bincount(unit, inside, len(poor)) > 0
-        each = np.where(poor > 0, poor + rich, 1).astype(np.int64)
-        np.maximum.at(found, self.part[here], each[unit])
         return found

@@ -25,6 +25,8 @@ from tests.quick import rounds, some
 
 TOPS = (1, 2, 3, 5, 10, 20, 40, 100)
 
+NOBODY = np.zeros(0, dtype=np.int64)
+
 
 def is_safe(told: Told, roomy_table: RoomyTable, asked: int, need: int, insiders: int) -> bool:
     """What is shown of true answers to the last queries, if they were given as well."""
@@ -241,7 +243,7 @@ def test_every_value_of_a_certified_run_is_possible() -> None:
 def test_several_tables_show_everybody_only_if_each_pair_finds_both_around_one_of_them(
     told: list[tuple[list[bool], list[bool]]],
 ) -> None:
-    those = [Shown(-1, np.array(own), np.array(free)) for own, free in told]
+    those = [Shown(-1, np.array(own), np.array(free), NOBODY) for own, free in told]
     parts = range(len(told[0][0]))
     each_pair = all(any(own[i] and free[j] for own, free in told) for i in parts for j in parts)
     assert all_pairs(those) == each_pair

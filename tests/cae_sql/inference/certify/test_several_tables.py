@@ -11,14 +11,16 @@ from cae_sql.inference.facts.extremes import hold
 from cae_sql.inference.tables.exchange import Tables
 from tests.cae_sql.inference.told import Told
 
+NOBODY = np.zeros(0, dtype=np.int64)
+
 
 def test_left_open_are_just_those_pairs_that_no_table_shows() -> None:
-    one = Shown(-1, np.array([True, False, True]), np.array([True, True, False]))
+    one = Shown(-1, np.array([True, False, True]), np.array([True, True, False]), NOBODY)
     assert [each.tolist() for each in left_open([one])] == [[True, True, True], [True, True, True]]
-    other = Shown(-1, np.array([False, True, True]), np.array([True, True, False]))
+    other = Shown(-1, np.array([False, True, True]), np.array([True, True, False]), NOBODY)
     # the third is free as an insider around neither; all others are shown with each other
     assert [each.tolist() for each in left_open([one, other])] == [[True, True, True], [False, False, True]]
-    last = Shown(-1, np.array([True, True, True]), np.array([False, False, True]))
+    last = Shown(-1, np.array([True, True, True]), np.array([False, False, True]), NOBODY)
     assert not any(each.any() for each in left_open([one, other, last]))
 
 
