@@ -124,7 +124,7 @@ class Payments:
     def _further_bases(self) -> Iterator[Payers]:
         """Bases that share no part, each with its helpers."""
         rooms, rank = self.rooms, self._marks.shape[1]
-        able = rooms.whole & ((rooms.giving[0] > 0) | (rooms.giving[1] > 0))
+        able = rooms.whole & ((rooms.down > 0) | (rooms.up > 0))
         taken, nearer = ~able, rooms.nearer(np.arange(rooms.count))
         while self.allowance.spend(rank * rank * np.count_nonzero(able) / LANES):
             found = payers(self._marks, able, taken, nearer, rooms.widest)
@@ -169,7 +169,8 @@ class Payments:
         own = shares.kept[way, share, parts]
         # rising: what gains takes from what others have below them
         room = np.where(rooms.whole, shares.rooms[[way, 1 - way], share], 0)
-        kept = shares.kept[[way, 1 - way], share] if rooms.insiders else room
+        apart = rooms.insiders or len(rooms.units.firsts)
+        kept = shares.kept[[way, 1 - way], share] if apart else room
         found, looked = np.zeros((2, len(parts)), dtype=np.int64)
         lost, (firsts, ends) = own - shares.own[way, share, parts], moves.of(parts)
         records = Records(parts, mine, own, lost, target, firsts, ends, found, looked)
@@ -177,7 +178,10 @@ class Payments:
         toll = self.toll._replace(budget=self.toll.budget * part_of_it)
 
         def work(start: int, end: int) -> Moves:
-            return Moves(*pay(records, basis.columns, basis.parts, room, kept, moves, toll, part, start, end))
+            units = rooms.units
+            return Moves(
+                *pay(records, basis.columns, basis.parts, room, kept, moves, toll, part, units, start, end)
+            )
 
         many = basis.columns.shape[1]
         entries = int((moves.starts[ends] - moves.starts[firsts]).sum())
@@ -195,9 +199,9 @@ class _Shares:
     def __init__(self, rooms: Rooms, need: int, marks: Columns, divided: int = 1) -> None:
         """`divided`: among how many parts of a unit its share is divided."""
         whole, self.divided = max(need + (rooms.widest if rooms.insiders else 0), 1), divided
-        both = (np.maximum(room, 0) for room in rooms.giving)
+        both = (np.maximum(room, 0) for room in (rooms.down, rooms.up))
         self.rooms = np.array([_divided(room, need, whole, marks) for room in both]) // divided
-        self.kept = np.array([_rounded(room, need, whole) for room in rooms.left]) // divided
+        self.kept = np.array([_rounded(room, need, whole) for room in rooms.kept]) // divided
         """What is left where one record of a part gives nothing."""
         self.own = np.array([_rounded(room, need, whole) for room in rooms.own]) // divided
         """The same where two do not: what fellows give, one of them aside."""

@@ -21,6 +21,7 @@ from cae_sql.inference.facts.extremes import Pins, bounds_of
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.exchange import Tables
+from cae_sql.inference.tables.kernel_moves import Units
 
 ENOUGH = 2**60
 """Width that is more than anybody needs."""
@@ -66,6 +67,7 @@ class Rooms:
         both = occupied.heaviest + insiders * occupied.second
         self.divisions = np.ones(boxes.count, dtype=np.int64)
         """(p',) one part in so many of every room is for each (`sharing`)."""
+        self.units = Units(*occupied.by_part(self.drawing), insiders)
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
@@ -81,11 +83,14 @@ class Rooms:
             for inside, room in zip(self.own, (self.down, self.up), strict=True)
         )
         """What a part gives to a record of another one."""
-        self.left = tuple(
-            np.where(several, given, np.where(theirs, each, given))
-            for each, given in zip(alone, self.giving, strict=True)
+        self.kept = tuple(
+            np.where(theirs, each, room) for each, room in zip(alone, (self.down, self.up), strict=True)
         )
-        """What a basic atom gives where one of its records gives nothing; spare ones give all they have."""
+        """What a part gives where one unit gives nothing; spare records give all they have."""
+        self.left = tuple(
+            np.where(several, given, each) for each, given in zip(self.kept, self.giving, strict=True)
+        )
+        """The same, and of parts with units that are in others too what two of them leave."""
         least, most = boxes.own
         span, within = most - least, boxes.low - least
         loose = np.maximum(self.loose, 1)
@@ -128,8 +133,8 @@ class Rooms:
 
     def nearer(self, parts: Ints) -> Ints:
         """(a,) how far some parts can go to their nearer side, one of their records left out."""
-        left = np.minimum(self.left[0][parts], self.left[1][parts])
-        return np.where(self.loose[parts] > 1, left, np.minimum(self.giving[0][parts], self.giving[1][parts]))
+        left = np.minimum(self.kept[0][parts], self.kept[1][parts])
+        return np.where(self.loose[parts] > 1, left, np.minimum(self.down[parts], self.up[parts]))
 
     def rich(self, need: int, divided: int = 1) -> NDArray[np.bool_]:
         """(p',) parts whose records all keep a run of width `need` inside of their own part, without a move.

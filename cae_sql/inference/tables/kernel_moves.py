@@ -37,6 +37,8 @@ MOST_MOVES = 64
 """Of one record to one side, at most."""
 UNABLE, NO_ROOM = np.float32(1e30), np.float32(9.0)
 """What a helper without slack costs, and what a basic part without slack weighs."""
+MUCH = 2**40
+"""More than any part has."""
 LEAST_GAIN = 1e-4
 """A helper is taken where it shortens a move by so much of what it is, squared."""
 
@@ -193,6 +195,12 @@ class Descent(NamedTuple):
     load: Ints  # (2, p') what the record's moves have taken
     steps: Ints  # (p',) of these moves, how many asked the part
     turn: Ints  # (p',) for which record, last, these were filled in
+    lost: Ints  # (p',) of these moves, how many are lost with the unit that has most in a part
+    firsts: Ints  # (p' + 1,) where the units in each part begin; empty: every record is a unit
+    units: Ints  # which they are
+    carried: Ints  # (u,) moves lost with each unit, where `met` is the record that is looked at
+    met: Ints  # (u,)
+    most: Ints  # (3,) the most lost with one unit, with another one, and the first of them
     now: Ints  # (3,) the record's turn and part, and what one record alone may carry beyond `kept`
     parts: Ints  # (k + h,) the basic parts, then the helpers
     columns: Columns  # (k, h) of the helpers
@@ -205,6 +213,15 @@ class Descent(NamedTuple):
     along: Singles  # (h,) what each column has in common with what the basic parts lose
     gains: Singles  # (h,) by how much each helper shortens the move
     looked: Ints  # (1,) how often all helpers were looked at
+
+
+class Units(NamedTuple):
+    """Which units are in each part, where they have several records."""
+
+    firsts: Ints  # (p' + 1,) where those of each part begin; empty where every record is a unit
+    units: Ints
+    many: int
+    insiders: int
 
 
 class Records(NamedTuple):
@@ -236,7 +253,7 @@ def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.numb
 @compiled(exact=True)
 def pay(
     records: Records, columns: Columns, parts: Ints, room: Ints, kept: Ints, moves: Moves, toll: Toll,
-    part: int, start: int, end: int,
+    part: int, units: Units, start: int, end: int,
 ) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
     """How far records start..end rise, by kept moves and by those that are looked for; the latter, as
     `Moves`.
@@ -244,12 +261,15 @@ def pay(
     The parts that pay are k basic ones and h helpers, with columns (k, h), or none. Each may lose and gain
     its room (2, p'), and `kept` where one of its records gives nothing. The toll is what one record's moves
     may cost in all. No record alone carries more than one part in so many.
+
+    Where units have several records, `kept` is what a part has where the unit with most there gives nothing,
+    and what is lost is lost with all records of a unit: the record's own and, beside an insider, another.
     """
-    d, found = _descent(parts, columns, np.zeros(room.shape, np.int64), room, kept), _nothing_found()
+    d, found = _descent(parts, columns, np.zeros(room.shape, np.int64), room, kept, units), _nothing_found()
     spent = Toll(toll.gradient, toll.cost, toll.budget.copy())
     # what nobody has been asked for yet is weighed once, for the farthest target
     if len(records.target):
-        d.now[2] = max(1, -(-records.target.max() // part))
+        d.now[2] = _alone(records.target.max(), part, units)
     _weigh_all(d)
     weights, lengths, costs = d.weights.copy(), d.lengths.copy(), d.costs.copy()
     for place in range(start, end):
@@ -257,8 +277,9 @@ def pay(
         if target <= 0:
             continue
         spent.budget[:] = toll.budget
-        d.now[0], d.now[1], d.now[2] = place + 1, records.parts[place], max(1, -(-target // part))
+        d.now[0], d.now[1], d.now[2] = place + 1, records.parts[place], _alone(target, part, units)
         _meet(d, as_int64(records.parts[place]))
+        d.most[:] = 0
         total, worst = records.own[place], records.lost[place]
         for m in range(records.firsts[place], records.ends[place]):
             if total - worst >= target:
@@ -266,13 +287,24 @@ def pay(
             step, lost, _ = _make(
                 d, spent, moves.parts, moves.by, moves.starts[m], moves.starts[m + 1], target + worst - total
             )
-            total, worst = total + step, max(worst, lost)
+            total, worst = total + step, max(worst, lost, records.lost[place] + _lost_with(d, units.insiders))
         if total - worst < target and len(d.left) > 0:
             d.looked[0], d.weights[:], d.lengths[:], d.costs[:] = 0, weights, lengths, costs
             for i in range(len(parts)):
                 if d.turn[parts[i]] == d.now[0]:
                     _weigh_again(d, i)
-            total, worst = _spend(d, spent, records.columns[place], total, worst, target, MOST_MOVES, found)
+            total, worst = _spend(
+                d,
+                spent,
+                records.columns[place],
+                total,
+                worst,
+                target,
+                MOST_MOVES,
+                found,
+                units.insiders,
+                records.lost[place],
+            )
             records.looked[place] += d.looked[0]
         records.reached[place] = max(total - worst, 0)
     return _arrays(found)
@@ -287,23 +319,30 @@ def collected(
     `column` (k,) is what the basic parts lose for a unit of it, `free` (2, k + h) what each paying part may
     lose and gain: it is changed, and what they lose and gain added to `load`.
     """
-    d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy())
+    d = _descent(np.arange(free.shape[1]), columns, free, free.copy(), free.copy(), _no_units())
     _weigh_all(d)
     nothing = Toll(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
     zero = as_int64(0)
-    total, _ = _spend(d, nothing, column, zero, zero, target, most, _nothing_found())
+    total, _ = _spend(d, nothing, column, zero, zero, target, most, _nothing_found(), zero, zero)
     load += d.load
     looked += d.looked
     return int(total)
 
 
 @compiled()
-def _descent(parts: Ints, columns: Columns, free: Ints, room: Ints, kept: Ints) -> Descent:
+def _no_units() -> Units:
+    return Units(np.zeros(0, np.int64), np.zeros(0, np.int64), as_int64(0), as_int64(0))
+
+
+@compiled()
+def _descent(parts: Ints, columns: Columns, free: Ints, room: Ints, kept: Ints, units: Units) -> Descent:
     """Nobody was asked yet; where no record has a turn, what is free is all there is."""
     (size, many), count = columns.shape, room.shape[1]
     return Descent(
         room, kept, free, np.zeros((2, count), np.int64), np.zeros(count, np.int64),
-        np.zeros(count, np.int64), np.zeros(3, np.int64), parts, columns,
+        np.zeros(count, np.int64), np.zeros(count, np.int64), units.firsts, units.units,
+        np.zeros(units.many, np.int64), np.zeros(units.many, np.int64), np.zeros(3, np.int64),
+        np.zeros(3, np.int64), parts, columns,
         np.empty(size, np.float32), np.empty(many, np.float32), np.empty((2, many), np.float32),
         np.empty(size, np.int64), np.empty(STEPS, np.int64), np.zeros(many, np.int8),
         np.empty(many, np.float32), np.empty(many, np.float32), np.zeros(1, np.int64),
@@ -321,7 +360,7 @@ def _unasked(d: Descent, side: int, part: int) -> int:
 def _meet(d: Descent, part: int) -> None:
     """Fill in what a part may lose and gain for one record's moves, before it is asked for the first time."""
     if d.turn[part] != d.now[0]:
-        d.turn[part], d.steps[part] = d.now[0], 0
+        d.turn[part], d.steps[part], d.lost[part] = d.now[0], 0, 0
         for side in range(2):
             d.free[side, part] = 0 if part == d.now[1] else _unasked(d, side, part)
             d.load[side, part] = 0
@@ -357,8 +396,52 @@ def _make(
         d.load[side, part] += step * entry
         d.steps[part] += step
         beyond = max(d.load[0, part] - d.kept[0, part], 0) + max(d.load[1, part] - d.kept[1, part], 0)
-        worst = max(worst, min(beyond, d.steps[part]))
+        lost = min(beyond, d.steps[part])
+        if len(d.firsts) == 0:
+            worst = max(worst, lost)
+        elif lost > d.lost[part]:
+            _lose(d, part, lost - d.lost[part])
+            d.lost[part] = lost
     return step, worst, blocks
+
+
+@compiled()
+def _alone(target: int, part: int, units: Units) -> int:
+    """What one record may carry beyond what is kept; without an insider a unit's own records alone are lost,
+    so of others nothing."""
+    if len(units.firsts) > 0 and units.insiders == 0:
+        return as_int64(MUCH)
+    return max(as_int64(1), as_int64(-(-target // part)))
+
+
+@compiled()
+def _lose(d: Descent, part: int, more: int) -> None:
+    """Add what more is lost with each unit in a part, and keep the most of two of them."""
+    for n in range(d.firsts[part], d.firsts[part + 1]):
+        unit = d.units[n]
+        if d.met[unit] != d.now[0]:
+            d.met[unit], d.carried[unit] = d.now[0], 0
+        d.carried[unit] += more
+        lost = d.carried[unit]
+        if d.most[0] > 0 and unit == d.most[2]:
+            d.most[0] = lost
+        elif lost > d.most[0]:
+            d.most[0], d.most[1], d.most[2] = lost, d.most[0], unit
+        else:
+            d.most[1] = max(d.most[1], lost)
+
+
+@compiled()
+def _lost_with(d: Descent, insiders: int) -> int:
+    """What is lost with a unit in the part that is judged and, beside an insider, with another, at most."""
+    worst = d.most[0] if insiders > 0 else as_int64(0)
+    if d.most[0] > 0:
+        for n in range(d.firsts[d.now[1]], d.firsts[d.now[1] + 1]):
+            unit = d.units[n]
+            if d.met[unit] == d.now[0]:
+                other = d.most[1] if unit == d.most[2] else d.most[0]
+                worst = max(worst, d.carried[unit] + (other if insiders > 0 else 0))
+    return worst
 
 
 @compiled()
@@ -375,12 +458,13 @@ def _price(toll: Toll, m: int, gainer: int, parts: Whole, by: Whole, first: int,
 @compiled()
 def _spend(
     d: Descent, toll: Toll, column: NDArray[np.signedinteger], total: int, worst: int, target: int, most: int,
-    found: Found,
+    found: Found, insiders: int, beside: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Look for moves and make them, so many at most: steps in all, and those that are lost with one record.
 
     `column` (k,) is what the basic parts lose for a step. There were so many steps before; without those that
-    are lost they shall come to the target. What is asked, spent and found is added to.
+    are lost they shall come to the target; `beside` are lost anyway. What is asked, spent and found is added
+    to.
     """
     size, tries, left = len(d.left), 0, d.left
     # each by itself: rows of one array would have `_make` compiled a second time
@@ -400,7 +484,7 @@ def _spend(
             parts[length], by[length] = d.parts[size + d.used[n]], d.signs[d.used[n]]
             length += 1
         step, lost, blocks = _make(d, toll, parts, by, as_int64(0), as_int64(length), target + worst - total)
-        total, worst = total + step, max(worst, lost)
+        total, worst = total + step, max(worst, lost, beside + _lost_with(d, insiders))
         if step > 0:
             for n in range(paying):
                 d.looked[0] += 1
