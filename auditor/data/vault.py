@@ -60,6 +60,8 @@ class Vault:
     """Where the table exists as cells alone: these, in place of records."""
     units: NDArray[np.int64] | None = None
     """The unit of each record, whose rows they are; None: every record is its own."""
+    unit_type: str | None = None
+    """DuckDB's type of what names units."""
 
     @property
     def size(self) -> int:

@@ -65,13 +65,13 @@ class Opened:
 
     @property
     def schema(self) -> str:
-        """Names and types of all that can be read, and of the keys."""
+        """Names and types of all that can be read, of the keys, and of the units where there are any."""
         schema = self.data.schema
         tables = [
             [each.name, [[column.name, column.type] for column in each.columns]] for each in schema.tables
         ]
         protected = [
-            [each.table, each.column, each.type, vault.key_type]
+            [each.table, each.column, each.type, vault.key_type, *filter(None, [vault.unit_type])]
             for each, vault in zip(schema.protected, self.data.vaults, strict=True)
         ]
         return json.dumps([tables, protected], separators=(",", ":"))
@@ -210,9 +210,10 @@ def _require_same_schema(new: Opened, base: Base) -> None:
     if base.schema == new.schema:
         return
     (tables, protected), (tables_now, protected_now) = json.loads(base.schema), json.loads(new.schema)
-    for (table, column, was, key), (_, _, now, key_now) in zip(protected, protected_now, strict=True):
-        if key != key_now:
-            raise _differs(new, f"the key of table {table} was of type {key}, is {key_now}")
+    for (table, column, was, *names), (_, _, now, *names_now) in zip(protected, protected_now, strict=True):
+        for what, kind, kind_now in zip(("key", "unit"), names, names_now, strict=False):
+            if kind != kind_now:
+                raise _differs(new, f"the {what} of table {table} was of type {kind}, is {kind_now}")
         if was != now:
             raise _differs(new, f"column {column} of table {table} was of type {was}, is {now}")
     for (table, columns), (table_now, columns_now) in zip(tables, tables_now, strict=False):
