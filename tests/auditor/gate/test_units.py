@@ -11,6 +11,10 @@ import pytest
 
 from auditor import DatabaseError, DataChanged, Gate, Policy, PolicyError, QueryRefused
 from auditor.errors import NamelessRowsWarning
+from auditor.gate.hints import Counted, suggestions
+from auditor.gate.request import DIALECTS
+from auditor.sql import Plan, understand
+from auditor.sql.dialects import Dialect
 
 STAYS = """CREATE TABLE stays AS
 SELECT i AS id, (hash(i) % 120)::INT AS patient, ['a', 'b', 'c'][1 + (hash(i * 7) % 3)::INT] AS ward,
@@ -305,3 +309,44 @@ def test_units_of_another_table_are_found_in_frames_too(tmp_path: Path) -> None:
     text = policy_text('unit = "places.patient"', '[tables]\npublic = ["places"]', "charges", "[]")
     with Gate.open(given, Policy.parse(text), tmp_path / "l.ledger") as gate:
         assert sorted(set(units(gate))) == list(range(20))
+
+
+# --- sizes that people read
+
+
+def advice(gate: Gate, sql: str, dialect: Dialect = "duckdb") -> str:
+    return gate.check(sql, dialect=dialect).hint
+
+
+GROUPS = "SELECT ward, id % 200 AS g, sum(charge) AS s FROM {} GROUP BY ward, id % 200 HAVING count(*) > 1"
+
+
+def test_hints_count_units_where_analysts_can(stays: Path) -> None:
+    readable = Policy.parse(policy_text(public='["id", "ward", "patient"]'))
+    with Gate.open(stays, readable) as gate:
+        for dialect in DIALECTS:
+            assert "HAVING COUNT(DISTINCT patient) >= 10" in advice(gate, GROUPS.format("stays"), dialect)
+        assert "Add HAVING COUNT(*)" not in advice(gate, GROUPS.format("stays"))
+        found = understand(GROUPS.format("stays"), None, gate._database.schema)
+        assert isinstance(found, Plan)
+        counted = Counted.of(gate.policy.protects[0])
+        for each in suggestions(found.normalised, ["charge"], counted):
+            assert isinstance(understand(each.sql, None, gate._database.schema), Plan), each.sql
+        large = "SELECT ward, sum(charge) FROM stays GROUP BY ward HAVING count(DISTINCT patient) > 90"
+        assert "Add HAVING" not in advice(gate, large)
+
+
+def test_hints_name_a_unit_that_analysts_cannot_read(stays: Path) -> None:
+    hidden = Policy.parse(policy_text(public='["id", "ward"]'))
+    with Gate.open(stays, hidden) as gate:
+        said = advice(gate, GROUPS.format("stays"))
+        assert said.startswith("Keep to groups with at least 10 different values of patient, ")
+        assert "Add HAVING" not in said
+
+
+def test_hints_count_units_of_a_table_that_is_joined(charges: Path) -> None:
+    readable = joined(public='["id", "stay", "ward"]')
+    with Gate.open(charges, readable) as gate:
+        sql = GROUPS.format("charges JOIN places AS p USING (stay)")
+        assert "HAVING COUNT(DISTINCT p.patient) >= 10" in advice(gate, sql)
+        assert "different values of patient" in advice(gate, GROUPS.format("charges"))
