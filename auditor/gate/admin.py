@@ -17,6 +17,7 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import Baseline
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.marginals import ModelRisks, model_risks, risks_of_classes
+from cae_sql.inference.posterior.together import with_units
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def risk_of_classes(
                 figures = _likely(known, codes, knowledge.policy.intruder.baseline)
             else:
                 figures = _counted(known, codes)
+            if known.column.whose is not None:
+                figures.insert(1, "units", _units(known.column.whose, codes, len(figures)))
             frame = pd.concat([shared, figures], axis=1)
             if len(classes) > 1:
                 _in_front(frame, "column", known.column.protect.column)
@@ -140,6 +143,11 @@ def _figures(known: ColumnKnowledge, codes: NDArray[np.int64], held: float | Non
     return frame.assign(looked_at=seen)
 
 
+def _units(whose: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """How many persons the records of each class are of, where somebody has several."""
+    return np.bincount(np.unique(np.stack([codes, whose]), axis=1)[0], minlength=classes)
+
+
 def _look(known: ColumnKnowledge, codes: NDArray[np.int64], top: int | None, told: Told) -> None:
     """Look closer at the classes of whom least is shown possible, within the work that a report gets."""
     standing = known.standing()
@@ -163,9 +171,16 @@ def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline
     column, domain = party.column, party.column.protect.domain
     past = LikelyKnowledge(party.system, LikelyStandard(column.limits.limit, domain, baseline))
     found = risks_of_classes(party.system, past.likely, codes, domain, baseline, column.limits.epsilon)
-    return _frame(party, codes, found).assign(
+    frame = _frame(party, codes, found).assign(
         worst_risk=found.worst_risk, leverage=found.leverage, estimated=found.estimated
     )
+    if column.whose is not None:
+        of_atoms = np.full(past.likely.known.count, -np.inf)
+        with_units(past.likely, past.measures[0][0], None, of_atoms)
+        worst = found.worst_risk.copy()
+        np.maximum.at(worst, codes, of_atoms[past.likely.known.atoms.labels[: party.system.size]])
+        frame["unit_risk"] = worst
+    return frame
 
 
 def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:

@@ -175,6 +175,11 @@ class Confidential:
         return self._values
 
     @property
+    def whose(self) -> NDArray[np.int64] | None:
+        """(n,) the unit of each record, the person whose it is; None: each is its own."""
+        return self._units
+
+    @property
     def _alone(self) -> int:
         """How many units are single records; lumps come after them."""
         return self.size if self._lumps is None else self.size - len(self._lumps)

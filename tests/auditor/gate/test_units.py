@@ -350,3 +350,18 @@ def test_hints_count_units_of_a_table_that_is_joined(charges: Path) -> None:
         sql = GROUPS.format("charges JOIN places AS p USING (stay)")
         assert "HAVING COUNT(DISTINCT p.patient) >= 10" in advice(gate, sql)
         assert "different values of patient" in advice(gate, GROUPS.format("charges"))
+
+
+def test_reports_count_units_and_judge_their_rows_together(stays: Path) -> None:
+    with Gate.open(stays, Policy.parse(policy_text(public='["ward"]'))) as gate:
+        assert gate.risk("posterior")["unit_risk"].max() == 0
+        gate.execute("SELECT ward, sum(charge) FROM stays GROUP BY ward")
+        found, likely = gate.risk(), gate.risk("posterior")
+    with duckdb.connect(str(stays)) as connection:
+        counts = connection.execute(
+            "SELECT count(*), count(DISTINCT patient) FROM stays GROUP BY ward ORDER BY ward"
+        ).fetchall()
+    assert list(zip(found["records"], found["units"], strict=True)) == counts
+    assert (likely["unit_risk"] > likely["worst_risk"]).all()
+    assert likely["unit_risk"].max() < 0.5
+    assert "unit_risk" not in found
