@@ -160,7 +160,7 @@ SEVERAL_ROWS = (
     "# Somebody may have several rows: protected are each of them, and every sum over some of somebody's."
 )
 UNIT = """\
-# Whose rows they are: {why}. Leave it out if one row is one person.
+# The column that says whose rows they are: {why}. Leave it out if one row is one person.
 unit = {unit}
 """
 NO_KEY = "# key =  # no column does; add one before anyone asks, or later states cannot be opened"
