@@ -397,23 +397,31 @@ class _Loader:
         integers.flags.writeable = False
         keys = result.column("k") if table.key else None
         named = None if keys is None else python_values(keys)
-        units = None if table.unit is None else vault.units_of(result.column("u"), table.unit.name)
+        units, names = (
+            (None, None) if table.unit is None else vault.units_of(result.column("u"), table.unit.name)
+        )
         return Vault(
             integers,
             scale,
             named,
             table.key.type if table.key else None,
             units=units,
+            unit_names=names,
             unit_type=table.unit.type if table.unit else None,
         ), keys
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")
         if names < rows:
+            ways = (
+                f'If these are several rows of one person, write unit = "{key.name}" in place of key; else '
+                "name another protect.key"
+                if table.unit is None
+                else f"{table.unit.name} says whose rows they are; name another protect.key, or none"
+            )
             raise DatabaseError(
                 f"column {key.name} does not name each record of table {table.name} once, so it is no key: "
-                f"{rows:,} records have {names:,} keys. If these are several rows of one person, write "
-                f'unit = "{key.name}" in place of key; else name another protect.key'
+                f"{rows:,} records have {names:,} keys. {ways}"
             )
 
     def _copy_protected(self, table: _Confidential, in_order: str | None) -> None:

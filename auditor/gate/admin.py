@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from auditor.gate.by_unit import risks_of_units
 from auditor.parties.statistics import query_of
 from cae_sql.candidates import candidates as candidates_of
 from cae_sql.candidates import grid_candidates, spans
@@ -17,7 +18,6 @@ from cae_sql.inference.facts.query import Query
 from cae_sql.inference.posterior.baselines import Baseline
 from cae_sql.inference.posterior.judging import LikelyKnowledge, LikelyStandard
 from cae_sql.inference.posterior.marginals import ModelRisks, model_risks, risks_of_classes
-from cae_sql.inference.posterior.together import with_units
 from cae_sql.risk import ClassRisks, Risk, class_risks, risk_of
 
 if TYPE_CHECKING:
@@ -175,10 +175,10 @@ def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline
         worst_risk=found.worst_risk, leverage=found.leverage, estimated=found.estimated
     )
     if column.whose is not None:
-        of_atoms = np.full(past.likely.known.count, -np.inf)
-        with_units(past.likely, past.measures[0][0], None, of_atoms)
         worst = found.worst_risk.copy()
-        np.maximum.at(worst, codes, of_atoms[past.likely.known.atoms.labels[: party.system.size]])
+        of_units = risks_of_units(past)
+        if len(of_units):
+            np.maximum.at(worst, codes, of_units[column.whose])
         frame["unit_risk"] = worst
     return frame
 

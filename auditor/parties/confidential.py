@@ -79,7 +79,7 @@ class Confidential:
         self._values = (
             _on_grid(protect, vault) if vault.cells is None else _filled(protect, vault, vault.cells)
         )
-        self._units = vault.units
+        self._units, self._unit_names = vault.units, vault.unit_names or []
         self._numbers: NDArray[np.int64] | None = None
         self._gone: NDArray[np.bool_] | None = None
         self.persons: Ints | None = None
@@ -178,6 +178,11 @@ class Confidential:
     def whose(self) -> NDArray[np.int64] | None:
         """(n,) the unit of each record, the person whose it is; None: each is its own."""
         return self._units
+
+    def called(self, record: int) -> object:
+        """What the unit of a record is called; None where nothing names it."""
+        unit = len(self._unit_names) if self._units is None else int(self._units[record])
+        return self._unit_names[unit] if unit < len(self._unit_names) else None
 
     @property
     def _alone(self) -> int:

