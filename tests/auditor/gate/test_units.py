@@ -165,6 +165,25 @@ def test_a_unit_that_cannot_be_kept_is_an_error(more: str, rest: str, message: s
         policy(more, rest)
 
 
+def test_columns_of_one_table_have_one_unit_and_none_of_them_is_it() -> None:
+    def two(first: str, second: str) -> Policy:
+        protects = (("charge", first), ("days", second))
+        return Policy.parse(
+            "".join(
+                f'[[protect]]\ntable = "stays"\ncolumn = "{column}"\nminimum = 0\nmaximum = 100\nstep = 1\n'
+                f'public = ["ward"]\nunit = "{unit}"\n'
+                for column, unit in protects
+            )
+            + "[limit]\nrisk = 0.5\n"
+        )
+
+    with pytest.raises(PolicyError, match='unit = "days": is the protected column'):
+        two("days", "days")
+    with pytest.raises(PolicyError, match='unit = "doctor": charge of the same table stays has another'):
+        two("patient", "doctor")
+    assert two("patient", "PATIENT").protects[0].unit == "patient"
+
+
 def test_a_unit_that_is_no_column_is_an_error(stays: Path) -> None:
     with pytest.raises(DatabaseError, match="no column pupil"):
         Gate.open(stays, policy('unit = "pupil"'))

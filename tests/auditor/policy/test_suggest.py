@@ -235,7 +235,7 @@ def test_comments_are_one_line_each(tmp_path: Path) -> None:
 def test_a_key_that_is_not_unique_is_an_error_that_speaks_of_persons(tmp_path: Path) -> None:
     path = made(tmp_path, VISITS.format(who="patient"))
     text = suggest(path, "visits", "x").text.replace('key = "id"', 'key = "patient"')
-    with pytest.raises(DatabaseError, match="720 records have 60 keys. patient says whose rows they are"):
+    with pytest.raises(DatabaseError, match=r"720 records have 60 keys\. patient says whose rows"):
         Gate.open(path, Policy.parse(text), tmp_path / "l.ledger")
     one = text.replace('unit = "patient"\n', "")
     with pytest.raises(DatabaseError, match='several rows of one person, write unit = "patient" in place of'):
