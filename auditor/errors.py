@@ -39,6 +39,10 @@ class NotRenewableWarning(OwnerWarning):
     """A ledger is begun that does not hold who is who: later states of the data cannot be opened under it."""
 
 
+class NamelessRowsWarning(OwnerWarning):
+    """Rows of which the policy's unit names nobody: each is taken for a person of its own."""
+
+
 class NotPublishedWarning(OwnerWarning):
     """What the policy calls published is not safe any more in a later edition, and is not taken as known."""
 

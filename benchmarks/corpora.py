@@ -54,6 +54,7 @@ class Protection:
     column: str
     public: Literal["all"] = "all"
     key: str | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True)

@@ -197,6 +197,8 @@ def risk(
         print(message)
         if excluded and proved is not None:
             print(f"highest risk by what is proved to be excluded: {proved:.3f}")
+        if "unit_risk" in frame:
+            print(f"highest risk of all rows of one person together: {frame['unit_risk'].max():.3f}")
         if nearest:
             print("nearest the limit by what is likely:")
         for each in nearest:

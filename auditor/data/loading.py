@@ -10,6 +10,7 @@ fingerprint can see. The order of rows in the source counts nowhere. Runs before
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,11 +24,12 @@ from auditor.data import arrow, vault
 from auditor.data.celled import Made, make
 from auditor.data.cells import Celled, group
 from auditor.data.far_moments import marked
+from auditor.data.joining import joined, place
 from auditor.data.ordering import finer, told_apart
 from auditor.data.python_values import python_values
 from auditor.data.sources import Celling, Needed, Protection, Source, Wanted, celling, wanted_of
 from auditor.data.vault import Vault
-from auditor.errors import DatabaseError
+from auditor.errors import DatabaseError, NamelessRowsWarning
 from auditor.sql import macros
 from auditor.sql.names import nearest
 from auditor.sql.schema import Column, Protected, Schema, Table, folded, quoted
@@ -120,6 +122,8 @@ class _Loader:
     def __init__(self, connection: duckdb.DuckDBPyConnection, name: str, wanted: Wanted) -> None:
         self._connection, self._wanted = connection, wanted
         self._stored = Stored(connection, _SOURCE, name)
+        self._joined: dict[str, str] = {}
+        """By table, its rows with a unit of a public table."""
         connection.execute(f"CREATE SCHEMA {DATA}")
 
     def load(
@@ -218,9 +222,7 @@ class _Loader:
         named = {_column(columns, protect.key, name) for protect in group if protect.key is not None}
         if len(named) > 1:
             raise DatabaseError(f"table {name} is given different keys; name one")
-        units = {_column(columns, protect.unit, name) for protect in group if protect.unit is not None}
-        if len(units) > 1:
-            raise DatabaseError(f"table {name} is given different units; name one")
+        unit = self._unit(columns, protected, group, name)
         readable = shown.pop()
         for computed in self._stored.computed(name, [each.name for each in protected]):
             if computed in [each.name for each in readable]:
@@ -238,17 +240,57 @@ class _Loader:
         )
         if needed.by_value:
             celling.require_few(self._connection, needed.table, f"SELECT count(*) FROM {source}")
+        if unit is not None:
+            self._require_named(unit, protected, source, name)
         return _Confidential(
             name,
             readable,
             tuple(protected),
             key,
-            next(iter(units), None),
+            unit,
             order,
             tuple(told_apart),
             tuple(by_key),
             needed,
         )
+
+    def _unit(
+        self, columns: Sequence[Column], protected: Sequence[Column], group: Sequence[Protection], name: str
+    ) -> Column | None:
+        """Whose rows they are: a column of the table itself, or of a public one, which is joined to it."""
+        named = {folded(protect.unit): protect.unit for protect in group if protect.unit is not None}
+        if len(named) > 1:
+            raise DatabaseError(f"table {name} is given different units; name one")
+        for unit in named.values():
+            table, _, bare = unit.rpartition(".")
+            if not table:
+                return _column(columns, unit, name)
+            other = self._stored.table(table)
+            its = self._columns(other)
+            column = _column(its, bare, other)
+            open_ = [each for each in columns if each not in protected]
+            self._joined[name] = joined(
+                self._connection, _SOURCE, (name, open_), (other, its), column.name, unit
+            )
+            return Column(unit, column.type)
+        return None
+
+    def _require_named(self, unit: Column, protected: Sequence[Column], source: str, table: str) -> None:
+        """Check that the unit names anybody, and say of how many rows it names nobody: once for a table."""
+        some = " OR ".join(f"{quoted(each.name)} IS NOT NULL" for each in protected)
+        rows, named = self._only(f"SELECT count(*), count({quoted(unit.name)}) FROM {source} WHERE {some}")
+        if rows and not named:
+            raise DatabaseError(
+                f'protect.unit = "{unit.name}": names nobody, it is NULL in all rows of table {table}; name '
+                "another, or leave it out"
+            )
+        if named < rows:
+            warnings.warn(
+                f"{rows - named:,} of {rows:,} rows of table {table} have no {unit.name} (protect.unit): "
+                "each is taken for a person's only row; if some are one person's, name them",
+                NamelessRowsWarning,
+                stacklevel=2,
+            )
 
     def _shown(
         self,
@@ -291,8 +333,7 @@ class _Loader:
         return [places[self._stored.table(protect.table), folded(protect.column)] for protect in protects]
 
     def _source(self, name: str) -> str:
-        schema, table = Table(name, ()).path
-        return f"{_SOURCE}.{quoted(schema)}.{quoted(table)}"
+        return self._joined.get(name) or place(_SOURCE, name)
 
     def _columns(self, name: str) -> list[Column]:
         rows = self._connection.execute(f"DESCRIBE SELECT * FROM {self._source(name)}").fetchall()
@@ -343,7 +384,7 @@ class _Loader:
         """The values of a column, and what its records and their units are called."""
         value = quoted(column.name)
         keyed = f", {quoted(table.key.name)} AS k" if table.key else ""
-        keyed += f", {quoted(table.unit.name)} AS u" if table.unit else ""
+        keyed += f", {_plain(table.unit)} AS u" if table.unit else ""
         source, order = in_order or self._source(table.name), self._order(table, [column])
         result = self._connection.sql(
             f"SELECT {value} AS v{keyed} FROM {source} WHERE {value} IS NOT NULL "
@@ -361,17 +402,22 @@ class _Loader:
             found = replace(found, keys=python_values(named[-1]), key_type=table.key.type)
         if table.unit:
             named.append(result.column("u"))
-            units, names = vault.units_of(named[-1], table.unit.name), python_values(named[-1])
+            units, names = vault.units_of(named[-1], table.unit.name)
             found = replace(found, units=units, unit_names=names, unit_type=table.unit.type)
         return found, named
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")
         if names < rows:
+            ways = (
+                f'If these are several rows of one person, write unit = "{key.name}" in place of key; else '
+                "name another protect.key"
+                if table.unit is None
+                else f"{table.unit.name} says whose rows they are; name another protect.key, or none"
+            )
             raise DatabaseError(
                 f"column {key.name} does not name each record of table {table.name} once, so it is no key: "
-                f"{rows:,} records have {names:,} keys. If these are several rows of one person, write "
-                f'unit = "{key.name}" in place of key; else name another protect.key'
+                f"{rows:,} records have {names:,} keys. {ways}"
             )
 
     def _copy_protected(self, table: _Confidential, in_order: str | None) -> None:
@@ -446,6 +492,12 @@ def _texts(
         yield np.concatenate([np.zeros(0, dtype="<i8"), *lengths]).astype("<i8").tobytes()
         for _, content, _ in chunks:
             yield content
+
+
+def _plain(unit: Column) -> str:
+    """What names units, of a type of which Arrow can tell equal ones."""
+    name = quoted(unit.name)
+    return name if unit.type in ("INTEGER", "BIGINT", "VARCHAR") else f"CAST({name} AS VARCHAR)"
 
 
 def _column(columns: Sequence[Column], name: str, table: str) -> Column:

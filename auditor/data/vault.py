@@ -61,9 +61,17 @@ class Vault:
     units: NDArray[np.int64] | None = None
     """The unit of each record, whose rows they are; None: every record is its own."""
     unit_names: list[object] | None = None
-    """What the units are called, by record, to know them again; None without a unit."""
+    """What the policy's column calls them, by unit; those beyond have no name."""
     unit_type: str | None = None
-    """DuckDB's type of that."""
+    """DuckDB's type of what names units."""
+
+    @property
+    def called(self) -> list[object] | None:
+        """What the unit of each record is called, None where nothing names it; without a unit None."""
+        if self.units is None or self.unit_names is None:
+            return None
+        names = [*self.unit_names, None]
+        return [names[unit] for unit in np.minimum(self.units, len(names) - 1).tolist()]
 
     @property
     def size(self) -> int:
@@ -71,8 +79,8 @@ class Vault:
         return len(self.integers) if self.cells is None else len(self.cells.units)
 
 
-def units_of(names: pa.ChunkedArray, column: str) -> NDArray[np.int64]:
-    """(n,) the unit of each record by its name, from 0 on; each without a name is a unit of its own.
+def units_of(names: pa.ChunkedArray, column: str) -> tuple[NDArray[np.int64], list[object]]:
+    """(n,) the unit of each record, from 0 on, and their names; each without a name is a unit of its own.
 
     Raises:
         DatabaseError: all records have one name.
@@ -86,7 +94,7 @@ def units_of(names: pa.ChunkedArray, column: str) -> NDArray[np.int64]:
             f"column {column} has one value in all rows, so all would be one person's; name another "
             "protect.unit, or leave it out"
         )
-    return found
+    return found, coded.dictionary.to_pylist()
 
 
 def supported(type_: str) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from auditor.gate.by_unit import risks_of_units
 from auditor.parties.statistics import query_of
 from cae_sql.candidates import candidates as candidates_of
 from cae_sql.candidates import grid_candidates, spans
@@ -67,6 +68,8 @@ def risk_of_classes(
                 figures = _likely(known, codes, knowledge.policy.intruder.baseline)
             else:
                 figures = _counted(known, codes)
+            if known.column.whose is not None:
+                figures.insert(1, "units", _units(known.column.whose, codes, len(figures)))
             frame = pd.concat([shared, figures], axis=1)
             if len(classes) > 1:
                 _in_front(frame, "column", known.column.protect.column)
@@ -140,6 +143,11 @@ def _figures(known: ColumnKnowledge, codes: NDArray[np.int64], held: float | Non
     return frame.assign(looked_at=seen)
 
 
+def _units(whose: NDArray[np.int64], codes: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
+    """How many persons the records of each class are of, where somebody has several."""
+    return np.bincount(np.unique(np.stack([codes, whose]), axis=1)[0], minlength=classes)
+
+
 def _look(known: ColumnKnowledge, codes: NDArray[np.int64], top: int | None, told: Told) -> None:
     """Look closer at the classes of whom least is shown possible, within the work that a report gets."""
     standing = known.standing()
@@ -163,9 +171,16 @@ def _likely(party: ColumnKnowledge, codes: NDArray[np.int64], baseline: Baseline
     column, domain = party.column, party.column.protect.domain
     past = LikelyKnowledge(party.system, LikelyStandard(column.limits.limit, domain, baseline))
     found = risks_of_classes(party.system, past.likely, codes, domain, baseline, column.limits.epsilon)
-    return _frame(party, codes, found).assign(
+    frame = _frame(party, codes, found).assign(
         worst_risk=found.worst_risk, leverage=found.leverage, estimated=found.estimated
     )
+    if column.whose is not None:
+        worst = found.worst_risk.copy()
+        of_units = risks_of_units(past)
+        if len(of_units):
+            np.maximum.at(worst, codes, of_units[column.whose])
+        frame["unit_risk"] = worst
+    return frame
 
 
 def _frame(party: ColumnKnowledge, codes: NDArray[np.int64], found: ClassRisks | ModelRisks) -> pd.DataFrame:

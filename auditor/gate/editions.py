@@ -116,7 +116,7 @@ class Opened:
     def named(self, salt: bytes) -> tuple[Names, ...]:
         """Digests of all records, by protected column."""
         return tuple(
-            named(salt, vault.keys or (), column.units, vault.unit_names)
+            named(salt, vault.keys or (), column.units, vault.called)
             for vault, column in zip(self.data.vaults, self.knowledge.columns, strict=True)
         )
 

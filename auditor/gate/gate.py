@@ -663,12 +663,13 @@ class Gate:
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
-        columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
-        hint = ""
+        protects = [self._knowledge.columns[place].protect for place in sorted(positions)]
+        columns, hint = [each.column for each in protects], ""
         if code in hints.FIXED:
             said = f"{ask.sql} {ask.written_parameters}"
             whole = self.policy.decision.partial == "refuse"
-            hint = hints.hint(code, ask.plan.normalised, columns, said, whole, ask.dialect, ask.sql)
+            counted = next(filter(None, map(hints.Counted.of, protects)), None)
+            hint = hints.hint(code, ask.plan.normalised, columns, said, whole, ask.dialect, ask.sql, counted)
         grouped = any(block.grouped for block in ask.plan.blocks)
         what = "group" if grouped else "value"
         return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what, named)

@@ -1,8 +1,8 @@
 """What would make a refused statement safer: read off its text, and off nothing else.
 
 Promise: a hint depends on the normalised statement, the names of the protected columns and the policy, never
-on data or past answers. Each suggestion carries the statement that follows from it. A text of which nothing
-particular can be said gets a fixed hint.
+on data or past answers. Where the policy has a unit, sizes of groups are counted in it. Each suggestion
+carries the statement that follows from it. A text of which nothing particular can be said gets a fixed hint.
 
 Nothing here promises that the statement suggested is answered. Arithmetic around aggregates would not help:
 every aggregate that a statement computes counts as told, for every group.
@@ -19,6 +19,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from auditor.policy.policy import Protect
 from auditor.sql import arithmetic, ranges, statistics
 from auditor.sql.correlation import CORRELATIONS
 from auditor.sql.dialects import Dialect
@@ -31,7 +32,7 @@ from auditor.sql.statement import AT_LEAST, AT_MOST
 from auditor.sql.statement import ENDS as END_NAMES
 
 FEWEST = 10
-"""Groups of fewer records than this are the ones that HAVING is suggested against."""
+"""Groups of fewer records than this, or units, are the ones that HAVING is suggested against."""
 MOST = 3
 """Suggestions in one hint."""
 LONGEST = 60
@@ -78,6 +79,37 @@ class Suggestion:
     """The normalised statement with that done."""
 
 
+@dataclass(frozen=True)
+class Counted:
+    """The policy's unit: where somebody has several rows, groups are as large as it has values in them."""
+
+    table: str
+    """The table that has the column, folded."""
+    column: str
+    """The column that says whose rows they are."""
+    readable: bool
+    """Whether statements may read it."""
+
+    @classmethod
+    def of(cls, protect: Protect) -> Counted | None:
+        """That of a protected column; None: each row is a unit."""
+        if protect.unit is None:
+            return None
+        table, _, column = protect.unit.rpartition(".")
+        listed = protect.public == "all" or folded(column) in map(folded, protect.public)
+        return cls(folded(table or protect.table), column, bool(table) or listed)
+
+    def condition(self, select: exp.Select) -> str | None:
+        """That a group is large, as HAVING in a SELECT says it; None: nothing there can count units."""
+        joins = bool(select.args.get("joins"))
+        for table in select.find_all(exp.Table) if self.readable else ():
+            bare = folded(table.name).rpartition(".")[2]
+            if table.find_ancestor(exp.Select) is select and bare == self.table.rpartition(".")[2]:
+                holder = f"{written(table.alias_or_name)}." if joins else ""
+                return f"COUNT(DISTINCT {holder}{written(self.column)}) >= {FEWEST}"
+        return None
+
+
 def hint(
     code: str,
     normalised: str,
@@ -86,6 +118,7 @@ def hint(
     refuses_whole: bool,
     dialect: Dialect = "duckdb",
     sql: str = "",
+    counted: Counted | None = None,
 ) -> str:
     """What would help, in one or two sentences.
 
@@ -97,12 +130,13 @@ def hint(
         refuses_whole: Whether one unsafe group refuses all.
         dialect: What the statement was written in: the hint is, too.
         sql: The statement as it was written; read where the dialect is not DuckDB's.
+        counted: The policy's unit.
     """
     if code in ("uncounted", "range"):
         return FIXED[code]
     tree, lower = _parsed(normalised) if dialect == "duckdb" else _as_written(sql, dialect), folded(said)
     try:
-        changes = list(_changes(tree, columns, dialect))
+        changes = list(_changes(tree, columns, dialect, counted))
     except RecursionError:
         changes = []
     texts = dict.fromkeys(text for text, node, _ in changes if all(word in lower for word in _words(node)))
@@ -120,10 +154,10 @@ def hint(
     return " ".join(sentences)
 
 
-def suggestions(normalised: str, columns: Sequence[str]) -> list[Suggestion]:
+def suggestions(normalised: str, columns: Sequence[str], counted: Counted | None = None) -> list[Suggestion]:
     """Every change that is suggested, the least painful first."""
-    tree = _parsed(normalised)
-    return [Suggestion(text, _plain(change())) for text, _, change in _changes(tree, columns)]
+    changes = _changes(_parsed(normalised), columns, counted=counted)
+    return [Suggestion(text, _plain(change())) for text, _, change in changes]
 
 
 def with_ends(sql: str, dialect: Dialect, columns: Sequence[str]) -> str | None:
@@ -285,11 +319,16 @@ def _certain(node: exp.Expr) -> str:
     return AT_MOST if smaller else AT_LEAST
 
 
-def _changes(tree: exp.Expr | None, columns: Sequence[str], dialect: Dialect = "duckdb") -> Iterator[_Change]:
+def _changes(
+    tree: exp.Expr | None,
+    columns: Sequence[str],
+    dialect: Dialect = "duckdb",
+    counted: Counted | None = None,
+) -> Iterator[_Change]:
     if tree is None:
         return
     wanted = {folded(column) for column in columns}
-    yield from _having(tree, wanted)
+    yield from _having(tree, wanted, counted)
     yield from _fewer_keys(tree, wanted, dialect)
     yield from _conditions(tree, wanted, _NARROW, "drop the condition {}", dialect)
     yield from _conditions(tree, wanted, _RANGES, "widen or drop {}", dialect)
@@ -362,19 +401,24 @@ def _grouped(tree: exp.Expr, wanted: set[str]) -> Iterator[exp.Select]:
             yield select
 
 
-def _having(tree: exp.Expr, wanted: set[str]) -> Iterator[_Change]:
-    large = f"COUNT(*) >= {FEWEST}"
-
-    def add(node: exp.Expr) -> None:
-        having = node.args.get("having")
-        condition: exp.Expr = sqlglot.parse_one(large, dialect="duckdb")
-        joined = exp.and_(having.this.copy(), condition) if having else condition
-        node.set("having", exp.Having(this=joined))
-
+def _having(tree: exp.Expr, wanted: set[str], counted: Counted | None) -> Iterator[_Change]:
     for select in _grouped(tree, wanted):
         having = select.args.get("having")
-        if having is None or having.find(exp.Count) is None:
-            yield f"add HAVING {large}", None, partial(_changed, tree, select, add)
+        counts = list(having.find_all(exp.Count)) if having else []
+        large = f"COUNT(*) >= {FEWEST}" if counted is None else counted.condition(select)
+        if large is None:
+            assert counted is not None
+            what = f"keep to groups with at least {FEWEST} different values of {written(counted.column)}"
+            yield what, None, tree.copy
+        elif not any(counted is None or each.find(exp.Distinct) for each in counts):
+            yield f"add HAVING {large}", None, partial(_changed, tree, select, partial(_with_having, large))
+
+
+def _with_having(large: str, select: exp.Expr) -> None:
+    having = select.args.get("having")
+    condition: exp.Expr = sqlglot.parse_one(large, dialect="duckdb")
+    joined = exp.and_(having.this.copy(), condition) if having else condition
+    select.set("having", exp.Having(this=joined))
 
 
 def _fewer_keys(tree: exp.Expr, wanted: set[str], dialect: Dialect) -> Iterator[_Change]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from auditor.data.database import Database
 from auditor.gate.admin import classes_of
+from auditor.gate.by_unit import risks_of_units
 from auditor.ledger import Entry
 from auditor.likeliest import Likeliest, shortest_run
 from auditor.parties.column import ColumnKnowledge
@@ -35,17 +36,25 @@ class Nearest(Likeliest):
     """A class of records, by the one of them that is nearest the limit."""
 
     about: dict[str, object]
-    """Its public values; in front of them table and column where several are protected, and the user where
-    each has a ledger of their own."""
+    """Its public values, and whose row it is where the policy has a unit; in front of them table and column
+    where several are protected, and the user where each has a ledger of their own."""
     records: int
     """How many are in the class."""
     carried_by: tuple[int, ...]
     """Entries of the ledger whose answers have most of that leverage."""
+    unit_risk: float | None = None
+    """The risk of all rows together of the person whose record it is; None where it is the only one."""
 
     @property
     def words(self) -> str:
         """In plain words."""
-        return self.said(self.carried_by)
+        found = self.said(self.carried_by)
+        return found if self.unit_risk is None else f"{found}; of all rows together risk {self.unit_risk:.3f}"
+
+    @property
+    def near(self) -> float:
+        """How near the limit, by the record or by all rows of its person."""
+        return self.risk if self.unit_risk is None else max(self.risk, self.unit_risk)
 
 
 def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], count: int) -> list[Nearest]:
@@ -80,7 +89,7 @@ def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], 
             baseline = knowledge.policy.intruder.baseline
             numbers = asked.get((name, place), [])
             found += _of_column(known, codes, shared, numbers, about, baseline, count)
-    return sorted(found, key=lambda each: -each.risk)[:count]
+    return sorted(found, key=lambda each: -each.near)[:count]
 
 
 def _of_column(
@@ -93,14 +102,19 @@ def _of_column(
     count: int,
 ) -> list[Nearest]:
     system, domain = known.system, known.column.protect.domain
-    likely = LikelyKnowledge(system, LikelyStandard(known.column.limits.limit, domain, baseline)).likely
+    standard = LikelyStandard(known.column.limits.limit, domain, baseline)
+    past, whose = LikelyKnowledge(system, standard), known.column.whose
+    likely = past.likely
     likely.tilt.windows.check_rows(likely.known.count)
     labels = likely.known.atoms.labels[: system.size]
     risks = posterior_risks(likely, domain, baseline).risk[labels]
+    of_units = np.zeros(0) if whose is None else risks_of_units(past)
+    together = of_units[whose] if len(of_units) else np.full(len(risks), -np.inf)
+    near = np.maximum(risks, together)
     # the worst record of each class, the first of equals
-    order = np.lexsort((np.arange(len(risks)), -risks.round(12)))
+    order = np.lexsort((np.arange(len(risks)), -near.round(12)))
     first = order[np.unique(codes[order], return_index=True)[1]]
-    worst = first[np.argsort(-risks[first], kind="stable")][:count]
+    worst = first[np.argsort(-near[first], kind="stable")][:count]
     standing, sizes = known.standing(), np.bincount(codes, weights=system.people)
     standing.look(worst)
     found = []
@@ -115,7 +129,7 @@ def _of_column(
         carried = system.carried_by(record, most=FEW) if len(numbers) == len(system.answers) else []
         found.append(
             Nearest(
-                about=about | shared.iloc[codes[record]].to_dict(),
+                about=about | _unit(known, record) | shared.iloc[codes[record]].to_dict(),
                 records=int(sizes[codes[record]]),
                 possible=shown,
                 lower=lower,
@@ -126,6 +140,13 @@ def _of_column(
                 leverage=float(likely.leverage[labels[record]]),
                 carried_by=tuple(sorted({numbers[number] for number, _ in carried})),
                 carried=carried[-1][1] if carried else 0.0,
+                unit_risk=float(together[record]) if together[record] > -np.inf else None,
             )
         )
     return found
+
+
+def _unit(known: ColumnKnowledge, record: int) -> dict[str, object]:
+    """Whose row it is, where the policy has a unit and that row has one with a name."""
+    name = known.column.called(record)
+    return {} if name is None else {(known.column.protect.unit or "").rpartition(".")[2]: name}

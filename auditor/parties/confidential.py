@@ -79,7 +79,7 @@ class Confidential:
         self._values = (
             _on_grid(protect, vault) if vault.cells is None else _filled(protect, vault, vault.cells)
         )
-        self._units = vault.units
+        self._units, self._called = vault.units, vault.called or [None] * vault.size
         self._numbers: NDArray[np.int64] | None = None
         self._gone: NDArray[np.bool_] | None = None
         self.persons: Ints | None = None
@@ -113,6 +113,9 @@ class Confidential:
         gone = np.ones(numbered.total, dtype=np.bool_)
         gone[numbered.numbers] = False
         self._values, self._numbers, self._gone = values, numbered.numbers, gone
+        if units is not None:  # of a unit without a row in this edition nothing says what it is called
+            names = dict(zip(units[numbered.numbers].tolist(), self._called, strict=True))
+            self._called = [names.get(unit) for unit in units.tolist()]
 
     def made_up(self, values: Ints) -> Confidential:
         """The same column, of as many records as there are values, which are nobody's: in units."""
@@ -167,6 +170,15 @@ class Confidential:
     def units(self) -> NDArray[np.int64]:
         """(n,) all true values in units: for an audit, which looks back at what was told, nobody else."""
         return self._values
+
+    @property
+    def whose(self) -> NDArray[np.int64] | None:
+        """(n,) the unit of each record, the person whose it is; None: each is its own."""
+        return self._units
+
+    def called(self, record: int) -> object:
+        """What the unit of a record is called; None where nothing names it."""
+        return None if self._units is None else self._called[record]
 
     @property
     def _alone(self) -> int:

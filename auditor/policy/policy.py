@@ -150,6 +150,13 @@ class Policy(Section):
             wrong("protect.unit", protect.unit, text)
         if self.limits_of(protect).epsilon is not None:
             wrong("protect.unit", protect.unit, "needs a limit of risk alone; leave epsilon out")
+        table, _, column = protect.unit.rpartition(".")
+        if table and _table(table) not in {_table(name) for name in self.tables.public}:
+            text = (
+                f"is a column of {table}, which is not in tables.public; list that there, or write "
+                f'unit = "{column}" for a column of {protect.table} itself'
+            )
+            wrong("protect.unit", protect.unit, text)
 
     def _tables_apart(self) -> None:
         protected = {protect.name[0]: protect.table for protect in self.protects}

@@ -114,7 +114,7 @@ class Protect(Section):
     key: Name | None = None
     """a column that names records in the owner's findings, or leave it out: key = "id\""""
     unit: Name | None = None
-    """whose rows they are, where somebody has several, or leave it out: unit = "patient\""""
+    """whose rows they are, where somebody has several: unit = "patient", or "stays.patient" by a join"""
     public: Columns
     """the columns that analysts may read and condition on, or "all" others: public = ["age", "sex"]"""
     limits: Limits | None = Field(default=None, alias="limit")
@@ -178,7 +178,7 @@ class Protect(Section):
         """What this section means for answers, in one form for all ways of writing the same."""
         table, column = self.name
         # a ledger of before units were known is bound to a policy without any
-        unit = {} if self.unit is None else {"unit": folded(self.unit)}
+        unit = {} if self.unit is None else {"unit": _unit(self.unit)}
         return {
             "table": table,
             "column": column,
@@ -276,6 +276,12 @@ def _toml(value: object) -> str:
     if isinstance(value, Fraction | float):
         return written(exact(value))
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False, default=str)
+
+
+def _unit(name: str) -> str:
+    """One name for all ways of writing the same."""
+    table, _, column = folded(name).rpartition(".")
+    return f"{table.removeprefix('main.')}.{column}" if table else column
 
 
 def _without_column(section: Protect) -> None:

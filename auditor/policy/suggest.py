@@ -25,8 +25,8 @@ from auditor.errors import DatabaseError
 from auditor.policy.giveaways import giveaway
 from auditor.policy.grid import Grid, grid_of
 from auditor.policy.policy import written
-from auditor.policy.recurring import is_key_name, recurring
-from auditor.policy.template import text_of
+from auditor.policy.recurring import is_key_name, recurring, unit_of
+from auditor.policy.template import Named, text_of
 from auditor.sql.schema import DEFAULT_SCHEMA, folded, quoted
 from cae_sql.domain import exact
 
@@ -81,23 +81,32 @@ def suggest(database: Given, table: str | None, column: str) -> Suggestion:
             raise DatabaseError(f"database {source_.name}: {str(error).splitlines()[0]}") from error
     reasons = _reasons(frame, columns, column, others)
     reasons |= dict.fromkeys(keys, "it names each row once")
-    reasons |= {name: f"{reason}; {SEVERAL_ROWS}" for name, reason in persons.items()}
+    unit = unit_of(persons, keys)
+    several = SEVERAL_ROWS if unit is None else OTHER_UNIT.format(unit)
+    reasons |= {name: f"{each.reason}; {several}" for name, each in persons.items()}
     key = keys[0] if keys else None
+    if unit is not None:
+        reasons[unit] = f"{persons[unit].reason}; it is taken for the unit"
     said = {name: reason for name, reason in reasons.items() if name != key}
     warnings = [f"{name}: {reason}; left out of public" for name, reason in said.items()]
     if key is None:
         warnings.append(NO_KEY)
     if grid.cap is not None:
         warnings.append(_crowded(column, grid, values))
-    protected = table, column, sum(values.values())
-    return Suggestion(text_of(source_, protected, grid, key, others, reasons), tuple(warnings))
+    named = Named(key, unit, "" if unit is None else persons[unit].reason)
+    people = sum(values.values()) if unit is None else persons[unit].different
+    return Suggestion(
+        text_of(source_, (table, column, people), grid, named, others, reasons), tuple(warnings)
+    )
 
 
 SEVERAL_ROWS = (
     "several rows of one person are not protected together, since one row is one person here: protect a "
     "table with one row for each person"
 )
-"""What is wrong with a table of visits."""
+"""What is wrong with a table of visits whose persons nothing names for certain."""
+OTHER_UNIT = "several rows of one are not protected together, since {} is taken for the unit"
+"""What is wrong with further columns that may name persons."""
 NO_KEY = (
     "no column names each row once: without protect.key no ledger can be renewed when the table has changed; "
     "add such a column before anyone asks, for example a number"

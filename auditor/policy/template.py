@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import duckdb
@@ -23,7 +24,7 @@ _PLAIN = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 TEMPLATE = """\
 # A policy for cae-sql, read off {file}. It is a suggestion: read every line before anyone asks anything.
-# One row is one person. Of a table with several rows for a person, protect one with one row for each.
+{rows}
 # Once something was answered, [protect] and scope cannot change: other ones need another ledger.
 # Several confidential columns: a [[protect]] for each. SQL of PostgreSQL: dialect = "postgres", right here.
 
@@ -40,7 +41,7 @@ step = {step}
 resolution = {resolution}
 # The column that names each row once. By it `cae-sql renew` knows people again when the table has changed.
 {key}
-# What analysts may read, filter and group by. Attackers are taken to know all of it about everybody.
+{unit}# What analysts may read, filter and group by. Attackers are taken to know all of it about everybody.
 public = [
 {public}
 ]
@@ -93,11 +94,23 @@ scope = "everyone"
 """
 
 
+@dataclass(frozen=True)
+class Named:
+    """What names rows and whose they are."""
+
+    key: str | None
+    """The column that names each row once; None: there is none."""
+    unit: str | None
+    """The column that says whose rows they are; None: each is a person's only one."""
+    why: str
+    """What speaks for that column."""
+
+
 def text_of(
     source: Source,
     protected: tuple[str, str, int],
     grid: Grid,
-    key: str | None,
+    named: Named,
     others: Sequence[str],
     reasons: Mapping[str, str],
 ) -> str:
@@ -107,7 +120,7 @@ def text_of(
         source: Where the data are.
         protected: Table, column, and how many people have a value.
         grid: Bounds and steps.
-        key: The column that names each row once; None: there is none.
+        named: What names rows, and whose they are.
         others: The table's other columns.
         reasons: Why some of these are left out of `public`.
     """
@@ -122,7 +135,9 @@ def text_of(
         step=written(grid.step),
         steps=grid.steps,
         resolution=written(grid.resolution),
-        key=NO_KEY if key is None else f"key = {_text(key)}",
+        rows=ONE_ROW if named.unit is None else SEVERAL_ROWS,
+        key=NO_KEY if named.key is None else f"key = {_text(named.key)}",
+        unit="" if named.unit is None else UNIT.format(why=line(named.why), unit=_text(named.unit)),
         public="\n".join(
             f"    # {_text(name)},  # left out: {line(reasons[name])}"
             if name in reasons
@@ -138,6 +153,16 @@ def text_of(
 SKEWED = (
     "# Most people are in a small part of it. A copy of the column with a round cap lets more be answered.\n"
 )
+ONE_ROW = (
+    "# One row is one person. Of a table with several rows for a person, protect one with one row for each."
+)
+SEVERAL_ROWS = (
+    "# Somebody may have several rows: protected are each of them, and every sum over some of somebody's."
+)
+UNIT = """\
+# The column that says whose rows they are: {why}. Leave it out if one row is one person.
+unit = {unit}
+"""
 NO_KEY = "# key =  # no column does; add one before anyone asks, or later states cannot be opened"
 
 

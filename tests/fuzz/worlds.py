@@ -169,6 +169,7 @@ class Protection:
     column: str
     public: tuple[str, ...]
     key: str | None
+    unit: str | None = None
 
 
 def open_world(path: Path, world: World) -> Database:

@@ -1,7 +1,7 @@
 """What is wanted of a source: tables, and which of their columns.
 
-Promise: of a table no more is read than the policy names; a column that is not there is said before anything
-is read, with the names that are near it.
+Promise: of a table no more is read than the policy names, or all of it where another table says whose rows
+they are; a column that is not there is said before anything is read, with the names that are near it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Protection(Protocol):
 
     @property
     def unit(self) -> str | None:
-        """A column that names the person whose rows these are."""
+        """A column that names the person whose rows these are; of a public table, `table.column`."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,9 @@ def wanted_of(
                 'read; leave it out, or write [source] mode = "records"'
             )
         names = filter(None, [protect.key, protect.unit])
-        columns = None if protect.public == "all" else (*protect.public, *names)
+        # by which column a row finds its person in another table is seen when both are there
+        every = protect.public == "all" or "." in (protect.unit or "")
+        columns = None if every else (*protect.public, *names)
         needed = Needed(protect.table, columns, (protect.column,))
         if cells is not None:
             needed = replace(needed, lattices=(cells.lattices[place],), by_value=cells.by_value)

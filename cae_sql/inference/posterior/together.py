@@ -17,12 +17,13 @@ Source: `mathematics.md`, 11.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy
 
 from cae_sql.domain import Domain
+from cae_sql.inference.facts.units import NONE
 from cae_sql.inference.posterior.attained import ALTERNATING, Linked, at_ends_of
 from cae_sql.inference.posterior.baselines import Baselines, against, areas_of_rows
 from cae_sql.inference.posterior.bell import STILL, stiffness
@@ -50,6 +51,10 @@ class Shapes:
     """(u, k) records in each; 0 where there are fewer."""
     units: Ints
     """(u,) how many units each is."""
+    names: Ints = field(default_factory=lambda: NONE)
+    """(v,) the units, where they are known ..."""
+    which: Ints = field(default_factory=lambda: NONE)
+    """(v,) ... and which shape each is."""
 
     @classmethod
     def of(cls, likely: Likely) -> Shapes:
@@ -64,8 +69,8 @@ class Shapes:
         whole = np.zeros((len(starts), 2, int(places.max(initial=0)) + 1), dtype=np.int64)
         whole[names, 0, places], whole[names, 1, places] = np.searchsorted(seen.atoms, part), rows
         alike = whole.reshape(len(whole), -1).view(np.dtype((np.void, whole[:1].nbytes)))[:, 0]
-        _, once, units = np.unique(alike, return_index=True, return_counts=True)
-        return cls(whole[once, 0], whole[once, 1], units)
+        _, once, which, units = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
+        return cls(whole[once, 0], whole[once, 1], units, unit[starts], which)
 
     @classmethod
     def of_records(cls, columns: Ints) -> Shapes:

@@ -39,6 +39,7 @@ class Protection:
     column: str = "salary"
     public: Sequence[str] | Literal["all"] = ("age", "dept")
     key: str | None = "id"
+    unit: str | None = None
 
 
 def opened(path: Path, **changes: object) -> Database:

@@ -64,6 +64,7 @@ class Protection:
     column: str = "salary"
     public: Sequence[str] | Literal["all"] = ("name",)
     key: str | None = None
+    unit: str | None = None
 
 
 def names(cases: list[tuple[str, tuple[str, ...]]]) -> list[str]:

@@ -44,6 +44,7 @@ class Protection:
     column: str
     public: list[str] | Literal["all"]
     key: str | None = None
+    unit: str | None = None
 
 
 PROTECT = Protection("staff", "salary", PUBLIC, "id")
