@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cae_sql import AnsweredSystem
 from cae_sql.errors import InvalidInput
-from cae_sql.inference.facts.units import Occupied, checked
+from cae_sql.inference.facts.units import Occupied, checked, largest
 
 
 @given(st.integers(0, 10**9))
@@ -25,21 +25,28 @@ def test_the_heaviest_units_of_each_part_are_those_counted_one_by_one(seed: int)
 
 
 @given(st.integers(0, 10**9))
-def test_rooms_are_divided_among_the_parts_that_draw_on_them(seed: int) -> None:
+def test_parts_share_units_where_one_has_records_in_two_of_them(seed: int) -> None:
     chance = np.random.default_rng(seed)
     size, parts = int(chance.integers(1, 30)), int(chance.integers(1, 6))
     labels, units = chance.integers(0, parts, size), chance.integers(0, 8, size)
-    closed, drawing = chance.random(parts) < 0.5, chance.random(parts) < 0.7
-    found = Occupied.of(labels, units, parts)
-    expected, several = np.ones(parts, dtype=np.int64), np.zeros(parts, dtype=np.bool_)
+    drawing, flags = chance.random(parts) < 0.7, chance.random(parts) < 0.5
+    found, several = Occupied.of(labels, units, parts), np.zeros(parts, dtype=np.bool_)
     for unit in np.unique(units):
         mine = [part for part in np.unique(labels[units == unit]) if drawing[part]]
         several[mine] |= len(mine) > 1
-        poor = [part for part in mine if not closed[part]]
-        if poor:
-            expected[mine] = np.maximum(expected[mine], len(poor) + (len(poor) < len(mine)))
-    assert (found.divisions(closed, drawing) == expected).all()
+        assert found.whole(flags)[unit] == flags[labels[units == unit]].all()
     assert (found.shared(drawing) == several).all()
+    costs = chance.random(parts)
+    assert found.most(costs) == pytest.approx(max(costs[labels[units == unit]].sum() for unit in units))
+    some = np.flatnonzero(flags)
+    counts = [int(np.isin(labels[units == unit], some).sum()) for unit in np.unique(units)]
+    assert found.of_two(some) == sum(sorted(counts)[-2:])
+    members = np.flatnonzero(np.isin(labels, some))
+    for count in (1, 2):
+        assert largest(units, members, count) == sum(sorted(counts)[-count:])
+    firsts, of_part, _ = found.by_part(drawing)
+    for part in range(parts if len(firsts) else 0):
+        assert set(of_part[firsts[part] : firsts[part + 1]]) == set(units[labels == part])
 
 
 def test_units_of_one_record_each_are_no_units() -> None:
