@@ -100,8 +100,8 @@ class AnsweredSystem:
             prior: How values are spread, for the worlds; by default all are alike.
             lumps: (m,) numbers of records, powers of two: members from `size` on, whose values are the sums
                 of so many (`cae_sql.inference.facts.lumps`).
-            units: (n,) the unit of each record, whole numbers: all of a unit's records, and every sum over
-                some of them, are protected (`cae_sql.inference.facts.units`). None: every record is its own.
+            units: (n,) the unit of each record, whole numbers (`cae_sql.inference.facts.units`); None: every
+                record is its own.
 
         Raises:
             InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid or
@@ -112,10 +112,8 @@ class AnsweredSystem:
         self.size, self.lumps = int(size), checked(lumps)
         self.unit_of = checked_units(units, self.size)
         """(n,) the unit of each record; None where every record is its own."""
-        if resolution is None and len(self.lumps):
-            raise InvalidInput("lumps need a grid: give the system a resolution")
-        if self.unit_of is not None and len(self.lumps):
-            raise InvalidInput("units need every record by itself, not lumps")
+        if len(self.lumps) and (resolution is None or self.unit_of is not None):
+            raise InvalidInput("lumps need a grid, a resolution, and are of records that are their own units")
         self.grid = Grid.of(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
         self._top = int(self.grid.top)
         self.answers = list[Answer]()
@@ -431,8 +429,8 @@ class AnsweredSystem:
             raise InvalidInput("worlds need a grid: give the system a resolution")
         self._check_asked([])
         if self._kept is None:
-            told = self.answers, self.size, self._top, self._pool_size
-            self._kept = SystemState(*told, self.seed, self.prior, self.lumps, self.ways, self.unit_of)
+            told, drawn = (self.answers, self.size, self._top), (self._pool_size, self.seed, self.prior)
+            self._kept = SystemState(*told, drawn, self.lumps, self.ways, self.unit_of)
         return self._kept
 
     @property

@@ -31,15 +31,16 @@ class SystemState:
     """Worlds and roomy table of one system; they hang on its answers, the seed and the prior alone."""
 
     def __init__(
-        self, answers: Sequence[Answer], size: int, top: int, count: int, seed: int, prior: Prior | None,
+        self, answers: Sequence[Answer], size: int, top: int, drawn: tuple[int, int, Prior | None],
         lumps: Ints = NO_LUMPS, ways: Ways = ALL, units: Ints | None = None,
     ) -> None:  # fmt: skip
-        """Of a system's list of answers, which grows; so many worlds are kept. None is looked at yet."""
+        """Of a system's list of answers, which grows; `drawn` says how many worlds are kept, with which seed
+        and by which prior. None is looked at yet."""
         self._answers, self._size, self._top, self._lumps = answers, size, top, lumps
         self._units = units
         self._searched = size <= MOST_SEARCHED and not len(lumps) and units is None
         """Whether the worlds carry what searches record by record need to know."""
-        self._pool = Pool.draw(size, top, count, seed, prior, lumps)
+        self._pool = Pool.draw(size, top, *drawn, lumps)
         if self._searched:
             self._pool = self._pool.of_few(Knowledge.nothing(size, top))
         self._roomy_table = RoomyTable.nothing(size, top, lumps, ways, units)

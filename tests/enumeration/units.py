@@ -76,6 +76,21 @@ def system_at_random(seed: int, number: int, insiders: int) -> System:
     )
 
 
+def panel_at_random(seed: int, number: int, insiders: int) -> System:
+    """Values of 0 and 1 of some units in each of some waves: sums by wave, and by what changes in between."""
+    rng = np.random.default_rng([seed, number, 1])
+    waves = int(rng.integers(2, 4))
+    size = waves * int(rng.integers(12 // waves, 17 // waves + 1))
+    units, wave = np.divmod(np.arange(size), waves)
+    other = rng.integers(0, 2, size) if rng.random() < 0.5 else (units + wave * rng.integers(0, 2, size)) % 2
+    asked = list[tuple[str, Ints]]()
+    for groups in (wave, other, wave * 2 + other):
+        for group in np.unique(groups):
+            if rng.random() < 0.6:
+                asked.append(("sum", np.flatnonzero(groups == group)))
+    return System(units, 1, rng.integers(0, 2, size), tuple(asked), 1, insiders)
+
+
 def _asked(rng: np.random.Generator, units: Ints, groups: Ints) -> Iterator[tuple[str, Ints]]:
     for _ in range(int(rng.integers(1, 5))):
         way = rng.random()

@@ -91,6 +91,23 @@ class Rooms:
             np.where(several, given, each) for each, given in zip(self.kept, self.giving, strict=True)
         )
         """The same, and of parts with units that are in others too what two of them leave."""
+        self._set_ends(boxes, pins)
+        self.widest = boxes.widest
+        """Widest box of somebody: further nobody needs to go."""
+        whole = need + (self.widest if insiders else 0)
+        self.share = need / max(whole, 1)
+        """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
+        insider and a record whose boxes differ draw on the same rooms."""
+        self.asked = (
+            Wanted(theirs, theirs) if wanted is None else Wanted(theirs & wanted.own, theirs & wanted.free)
+        )
+        """For which parts evidence is wanted."""
+        self.single = boxes.count > sizes.SINGLE or whole > FINE
+        """Whether single floats are enough: rooms then count a little less than they are."""
+        self.slack = 0.0 if self.single else 1e-9
+
+    def _set_ends(self, boxes: Knowledge, pins: Pins) -> None:
+        """Between which values records are, and between which they may be."""
         least, most = boxes.own
         span, within = most - least, boxes.low - least
         loose = np.maximum(self.loose, 1)
@@ -102,19 +119,6 @@ class Rooms:
         self.last = np.where(pins.top > 0, span, last)
         self.span, self.box = span, boxes.high - boxes.low
         """(p',) widths of the boxes: a record's own, and the one that tables keep it in."""
-        self.widest = boxes.widest
-        """Widest box of somebody: further nobody needs to go."""
-        whole = need + (self.widest if insiders else 0)
-        self.share = need / max(whole, 1)
-        """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
-        insider and a record whose boxes differ draw on the same rooms."""
-        self.asked = (
-            Wanted(theirs, theirs) if wanted is None else Wanted(theirs & wanted.own, theirs & wanted.free)
-        )
-        """For which parts evidence is wanted."""
-        self.single = len(span) > sizes.SINGLE or whole > FINE
-        """Whether single floats are enough: rooms then count a little less than they are."""
-        self.slack = 0.0 if self.single else 1e-9
 
     @property
     def count(self) -> int:

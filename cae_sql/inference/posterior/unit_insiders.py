@@ -150,30 +150,17 @@ def with_units(
     totals = Totals.of(likely, measure.baselines, None if values is None else told.shapes)
     if not totals.known:
         return False
-    atoms, columns = likely.fit.observed.atoms, np.arange(len(told.square))
-    rho, none = told.leverage, np.zeros(told.shapes.count)
-    by_units = totals.risks(told.shapes, rho, none)
+    atoms = likely.fit.observed.atoms
+    by_units = totals.risks(told.shapes, told.leverage, np.zeros(told.shapes.count))
     if values is not None:
         gain, shift = told.by_columns()
+        columns = np.arange(len(gain))
         bad = _of_columns(likely, measure, columns, gain[:, None], shift[:, None])
         open_ = np.flatnonzero(~(bad <= enough))
         if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
             bad[open_] = _of_columns(likely, measure, open_, *told.levels(open_, of_units=False))
         np.maximum.at(worst, atoms, bad)
-        mine = told.shapes.records(len(columns))
-        some = np.flatnonzero(by_units <= enough)
-        most = np.minimum(rho + mine @ gain, 1.0)[some], np.sqrt(mine @ shift**2)[some]
-        by_units[some] = np.maximum(by_units[some], totals.risks(told.shapes.some(some), *most))
-        open_ = some[~(by_units[some] <= enough)]
-        if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
-            by_level, those = told.levels(open_, of_units=True), told.shapes.some(open_)
-            by_units[open_] = np.max(
-                [
-                    totals.risks(those, np.minimum(rho[open_] + g, 1.0), s)
-                    for g, s in by_level.transpose(2, 0, 1)
-                ],
-                axis=0,
-            )
+        _raise_with_insiders(told, totals, by_units, (gain, shift), enough, allowance)
     # a record of whom an extreme says something, to whom an insider's records do not attain it
     for linked, _ in totals.linked:
         each = Shapes.of_records(linked.columns)
@@ -182,6 +169,22 @@ def with_units(
     unit, place = np.nonzero(told.shapes.rows)
     np.maximum.at(worst, atoms[told.shapes.columns[unit, place]], by_units[unit])
     return True
+
+
+def _raise_with_insiders(
+    told: Told, totals: Totals, by_units: Floats, most: tuple[Floats, Floats], enough: float,
+    allowance: Allowance,
+) -> None:  # fmt: skip
+    """Raise risks of totals, (u,), to those with an insider; `most` is `Told.by_columns`."""
+    rho, mine = told.leverage, told.shapes.records(len(told.square))
+    some = np.flatnonzero(by_units <= enough)
+    bounds = np.minimum(rho + mine @ most[0], 1.0)[some], np.sqrt(mine @ most[1] ** 2)[some]
+    by_units[some] = np.maximum(by_units[some], totals.risks(told.shapes.some(some), *bounds))
+    open_ = some[~(by_units[some] <= enough)]
+    if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
+        those, levels = told.shapes.some(open_), told.levels(open_, of_units=True).transpose(2, 0, 1)
+        each = [totals.risks(those, np.minimum(rho[open_] + gain, 1.0), shift) for gain, shift in levels]
+        by_units[open_] = np.max(each, axis=0)
 
 
 def _of_columns(likely: Likely, measure: Measure, columns: Ints, gain: Floats, shift: Floats) -> Floats:

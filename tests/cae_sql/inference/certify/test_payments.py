@@ -142,8 +142,8 @@ def test_moves_that_ask_the_insider_to_pay_are_noticed(
     """The same check, where nothing is lost with anybody, and where both have all of the rooms."""
     shares = payments._Shares.__init__
 
-    def wrong(self: payments._Shares, rooms: Rooms, need: int, marks: Columns) -> None:
-        shares(self, rooms, need, marks)
+    def wrong(self: payments._Shares, rooms: Rooms, need: int, marks: Columns, divided: int) -> None:
+        shares(self, rooms, need, marks, divided)
         if careless == "nothing is lost":
             self.kept = self.rooms
         else:

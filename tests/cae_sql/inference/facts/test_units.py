@@ -61,5 +61,5 @@ def test_units_that_are_no_whole_numbers_for_each_record_are_an_error(units: obj
 
 
 def test_units_and_lumps_are_an_error() -> None:
-    with pytest.raises(InvalidInput, match="not lumps"):
+    with pytest.raises(InvalidInput, match="their own units"):
         AnsweredSystem(4, 0, 9, 1, units=[0, 0, 1, 1], lumps=[2])
