@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from auditor.attacks import Target
+from auditor.attacks import ATTACKS, Target
 from auditor.attacks.deduction import Deduction
 from auditor.attacks.runner import Judge
 from auditor.data.sources import source_of
@@ -27,16 +27,16 @@ NAMES = ["alone-in-a-group", "total-by-groups", "person-in-every-sum", "total-be
 UNIT = policy(unit='"person"')
 
 
-def stays() -> list[Row]:
+def stays(count: int = 60) -> list[Row]:
     """A person has 16 rows and one 12, the others some; nine of the first are alone in a group.
 
     Nobody is paid much: of an extreme of few there is something to be learned.
     """
     rng = np.random.default_rng(5)
-    whose = [0] * 16 + [1] * 12 + (2 + rng.integers(0, 8, 32)).tolist()
-    groups = ["x"] * 9 + rng.choice(list("abc"), 51).tolist()
-    values = (rng.integers(5, 18, 60) * 10).tolist()
-    return [(i, whose[i], "mf"[i % 2], groups[i], values[i]) for i in range(60)]
+    whose = [0] * 16 + [1] * 12 + (2 + rng.integers(0, count // 7, count - 28)).tolist()
+    groups = ["x"] * 9 + rng.choice(list("abc"), count - 9).tolist()
+    values = (rng.integers(5, 18, count) * 10).tolist()
+    return [(i, whose[i], "mf"[i % 2], groups[i], values[i]) for i in range(count)]
 
 
 def everybodys_total_keeps_its_run(outcome: Outcome) -> None:
@@ -60,6 +60,14 @@ def test_it_is_learned_of_a_gate_that_protects_rows(name: str, tmp_path: Path) -
     assert outcome.report.gate is not None
     assert outcome.report.gate.located >= 1
     assert all(claim.whole for claim in outcome.report.gate.achieved), "rows by themselves are safe"
+
+
+@pytest.mark.parametrize("name", some([each.name for each in ATTACKS if each.name not in NAMES], 1))
+def test_no_other_attack_locates_a_row_where_a_unit_is_protected(name: str, tmp_path: Path) -> None:
+    report = attacked(tmp_path, name, stays(160), UNIT, COLUMNS).report
+    assert report.error is None
+    assert report.gate is not None, report.reason
+    assert report.gate.located == 0, report.gate.achieved
 
 
 def test_without_persons_these_attacks_are_not_tried(tmp_path: Path) -> None:
