@@ -82,6 +82,8 @@ LISTED: tuple[Run, ...] = (
     *_each("scale-100k", "scale", "--records", "100000", "--answers", "100"),
     *_each("scale-1m", "scale", "--records", "1000000", "--answers", "300"),
     *_each("scale-hardest", "scale", "--records", "100000", "--public", "uniform"),
+    Run("persons-5k", "persons", ("--persons", "5000")),
+    Run("persons-100k", "persons", ("--persons", "100000")),
     *_each("growth", "growth"),
     *(Run(f"honest-{study}", "honest", ("--studies", study, "--risks", "0.5")) for study in HONEST),
     Run("usefulness", "usefulness"),

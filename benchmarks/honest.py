@@ -85,6 +85,8 @@ class Study:
     """Small enough to be checked by integer programs."""
     told: str = ""
     """Further lines at the top of the policy."""
+    unit: str = ""
+    """The column that names whose rows they are; empty where every row is a person."""
     tables: Path | None = None
     """A script that makes the table, and others beside it, with ACS where the path of the data belongs."""
     texts: tuple[Path, ...] = ()
@@ -101,10 +103,11 @@ class Study:
     def text(self, risk: float, mode: str, how: How) -> str:
         """The same as TOML."""
         low, high, step = self.domain
+        unit = f'unit = "{self.unit}"\n' if self.unit else ""
         prior = f"prior = {how.prior}\n" if how.prior else ""
         return (
             f'{self.told}[protect]\ntable = "{self.table}"\ncolumn = "{self.column}"\nminimum = {low}\n'
-            f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n"
+            f"maximum = {high}\nstep = {step}\npublic = {json.dumps(self.public)}\n{unit}"
             f'[intruder]\ninsiders = {how.insiders}\ncandidates = "{how.candidates}"\n{prior}'
             f'baseline = "{how.baseline}"\n'
             f'[limit]\nrisk = {risk}\n[decision]\nmode = "{mode}"\npartial = "{how.partial}"\n'

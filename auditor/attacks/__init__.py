@@ -6,7 +6,7 @@
     deduction.py        what exact answers tell, by integer programs that share nothing with the gate's
     sources.py          publications and tools
     trackers.py, differences.py, joins.py, masks.py, integers.py, averaging.py, oracles.py, failures.py,
-    extremes.py, reconstruction.py, tables.py, names.py, people.py, likelihood.py      the attacks
+    extremes.py, reconstruction.py, tables.py, names.py, people.py, likelihood.py, units.py      the attacks
     totals.py           how likely each total of people is, for likelihood.py
     runner.py           the owner's side: asks through a gate with a ledger of its own, checks every claim
 
@@ -31,6 +31,7 @@ from auditor.attacks import (
     reconstruction,
     tables,
     trackers,
+    units,
 )
 from auditor.attacks.attack import Attack
 from auditor.attacks.target import Claim, Reply, Scene, Target
@@ -50,6 +51,7 @@ ATTACKS: tuple[Attack, ...] = (
     *names.ATTACKS,
     *people.ATTACKS,
     *likelihood.ATTACKS,
+    *units.ATTACKS,
 )
 """All of them, in the order they are run."""
 

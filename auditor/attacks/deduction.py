@@ -1,4 +1,4 @@
-"""What an intruder works out from exact answers: bounds of one record's value, by integer programs.
+"""What an intruder works out from exact answers: bounds of a value or total, by integer programs.
 
 Promise: the truth lies inside whatever is returned, as long as the answers heard are exact; bounds are the
 best there are where the solver ends in time. Shares no code with `cae_sql.inference`: it is the other side's.
@@ -7,6 +7,7 @@ best there are where the solver ends in time. Shares no code with `cae_sql.infer
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -65,25 +66,40 @@ class Deduction:
         low, high = program.bound(record, 1), program.bound(record, -1)
         return self.minimum + low * self.resolution, self.minimum + high * self.resolution
 
+    def total(self, members: NDArray[np.bool_]) -> tuple[Fraction, Fraction]:
+        """Least and greatest total that some records (n,) can have together."""
+        count = int(members.sum())
+        low, high = 0, count * self.top
+        if self.heard and count:
+            program = _Program(self, members)
+            low, high = program.bound_of_all(1), program.bound_of_all(-1)
+        least = self.minimum * count
+        return least + low * self.resolution, least + high * self.resolution
+
 
 class _Program:
-    """One variable per atom, its total; one switch per atom and extreme that it may attain."""
+    """One variable per atom, its total; one switch per atom and extreme that it may attain.
 
-    def __init__(self, deduction: Deduction) -> None:
+    Atoms lie inside of `apart` or outside of it, by default all outside.
+    """
+
+    def __init__(self, deduction: Deduction, apart: NDArray[np.bool_] | None = None) -> None:
         heard, top = deduction.heard, deduction.top
-        patterns = np.column_stack([each.weights for each in heard])
+        inside = np.zeros(deduction.size, dtype=np.bool_) if apart is None else apart
+        patterns = np.column_stack([*(each.weights for each in heard), inside.astype(np.int64)])
         extremes = np.array([{"sum": 0, "max": 1, "min": 2}[each.kind] for each in heard])
         unique, self.atom, counts = np.unique(patterns, axis=0, return_inverse=True, return_counts=True)
+        self.apart = np.flatnonzero(unique[:, -1])
         self.atom = self.atom.ravel()
         self.count = counts.astype(np.int64)
         self.low = np.zeros(len(unique), dtype=np.int64)
         self.high = np.full(len(unique), top, dtype=np.int64)
         for place, each in enumerate(heard):
-            inside = unique[:, place] != 0
+            members = unique[:, place] != 0
             if each.kind == "max":
-                self.high[inside] = np.minimum(self.high[inside], each.value)
+                self.high[members] = np.minimum(self.high[members], each.value)
             elif each.kind == "min":
-                self.low[inside] = np.maximum(self.low[inside], each.value)
+                self.low[members] = np.maximum(self.low[members], each.value)
         self.rows: list[tuple[dict[int, float], float, float]] = []
         self.switches = 0
         for place, each in enumerate(heard):
@@ -113,15 +129,23 @@ class _Program:
         """The least (1) or greatest (-1) value of a record, in units; sound where it is not tight."""
         a = int(self.atom[record])
         low, high, others = int(self.low[a]), int(self.high[a]), int(self.count[a]) - 1
-        total = self._total(a, sign)
+        total = self._total([a], sign)
         if sign == 1:
             return low if total is None else max(low, math.ceil(total - SLACK) - others * high)
         return high if total is None else min(high, math.floor(total + SLACK) - others * low)
 
-    def _total(self, atom: int, sign: int) -> float | None:
+    def bound_of_all(self, sign: int) -> int:
+        """The least (1) or greatest (-1) total of the records apart, in units; sound if not tight."""
+        total = self._total(self.apart.tolist(), sign)
+        low, high = (int((self.count * ends)[self.apart].sum()) for ends in (self.low, self.high))
+        if sign == 1:
+            return low if total is None else max(low, math.ceil(total - SLACK))
+        return high if total is None else min(high, math.floor(total + SLACK))
+
+    def _total(self, atoms: Sequence[int], sign: int) -> float | None:
         variables = len(self.count) + self.switches
         cost = np.zeros(variables)
-        cost[atom] = sign
+        cost[list(atoms)] = sign
         if not self.rows:
             return None  # ends of extremes are bounds of each record by itself
         triples = [(i, j, w) for i, (row, _, _) in enumerate(self.rows) for j, w in row.items()]

@@ -2,7 +2,8 @@
 
 Promise: the owner's ledger is never written, and read only where attacks are to start from what it holds;
 each attack meets a gate with a ledger of its own. A claim counts as achieved if it is true and leaves fewer
-neighbouring values than the policy's limit needs. The data file is copied from and let go.
+neighbouring values than the policy's limit needs; of the total of n records, which must be one person's, n
+times as many. The data file is copied from and let go.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from auditor.ledger.copying import copy_ledger
 from auditor.parties.celling import with_values
 from auditor.policy.policy import Policy, Protect
 from auditor.sql.schema import Column, Table, folded, quoted
-from cae_sql.domain import exact
+from cae_sql.domain import Domain, exact
 from cae_sql.risk import Risk, risk_of
 
 CHANCE = 1e-3
@@ -79,13 +80,20 @@ class Report:
 class Judge:
     """Has the data, in a private instance; answers whatever it is asked, and checks claims."""
 
-    def __init__(self, database: Source, policy: Policy, protect: Protect) -> None:
+    def __init__(self, database: Source, policy: Policy, protect: Protect, unit: str | None = None) -> None:
         """Copy the tables that the policy names.
+
+        Args:
+            database: The source.
+            policy: The policy.
+            protect: The section that attacks are after.
+            unit: The column that names whose rows they are; None: the policy's.
 
         Raises:
             DatabaseError: they cannot be read.
         """
         self._policy, self._protect = policy, protect
+        self._unit = protect.unit if unit is None else unit
         self._plain = duckdb.connect(":memory:", config={"temp_directory": ""})
         try:
             _copied(self._plain, database, policy)
@@ -128,6 +136,7 @@ class Judge:
             step=protect.step,
             resolution=protect.grid,
             least_run=self.least_run,
+            unit=next((each.name for each in public if folded(each.name) == folded(self._unit or "")), None),
         )
 
     def answers(self, sql: str, user: str) -> Reply:
@@ -152,11 +161,31 @@ class Judge:
     def _breaks(self, claim: Claim) -> bool:
         """Whether values that are so likely break the limit, against others of these sums if that counts."""
         assert claim.likely is not None
+        if claim.whole:
+            return self._breaks_of_total(claim)
         mine = self._figures(claim.likely)
         if self._policy.intruder.baseline == "members" and claim.of_another is not None:
             base = self._figures(claim.of_another).area
             mine = replace(mine, risk=1 - mine.area / base if base else 1.0)
         return not self._limit.allows(mine)
+
+    def _breaks_of_total(self, claim: Claim) -> bool:
+        """The same of a total, always against others: that of many records is never uniform."""
+        if self._records_of(claim) is None or claim.likely is None or claim.of_another is None:
+            return False
+        whole, every = Domain(0, len(claim.likely) - 1, 1), np.arange(len(claim.likely))
+        mine, base = (risk_of(every, np.asarray(each), whole) for each in (claim.likely, claim.of_another))
+        return not self._limit.allows(replace(mine, risk=1 - mine.area / base.area if base.area else 1.0))
+
+    def _records_of(self, claim: Claim) -> tuple[int, Fraction] | None:
+        """How many records a claim is about and their total; None where these are not one person's."""
+        if self._unit is None:
+            return None
+        column, unit = quoted(self._protect.column), quoted(self._unit)
+        counts = f"COUNT(*), SUM({column}), COUNT(DISTINCT {unit}), COUNT({unit})"
+        sql = f"SELECT {counts} FROM {self.table} WHERE ({claim.where}) AND {column} IS NOT NULL"
+        ((count, total, persons, named),) = self._plain.execute(sql).fetchall()
+        return (count, exact(total)) if persons == 1 and named == count else None
 
     def _figures(self, likely: Sequence[float]) -> Risk:
         domain = self._protect.domain
@@ -175,6 +204,13 @@ class Judge:
     def _true_and_narrow(self, claim: Claim) -> bool:
         if claim.likely is not None:
             return self._breaks(claim)
+        if claim.whole:
+            found = self._records_of(claim)
+            if found is None:
+                return False
+            count, total = found
+            narrow = claim.upper - claim.lower < count * (self.least_run - 1) * self._protect.step
+            return narrow and claim.lower <= total <= claim.upper
         column = quoted(self._protect.column)
         sql = f"SELECT {column} FROM {self.table} WHERE ({claim.where}) AND {column} IS NOT NULL"
         rows = self._plain.execute(sql).fetchall()
@@ -191,6 +227,7 @@ def run_attacks(
     *,
     after_history: bool = False,
     decisions: int = DECISIONS,
+    unit: str | None = None,
     progress: Callable[[Attack], None] = lambda _: None,
     came: Callable[[Report], None] = lambda _: None,
 ) -> list[Report]:
@@ -202,6 +239,8 @@ def run_attacks(
         attacks: Which, in this order.
         after_history: Start each from a copy of the owner's ledger, with its answers known to the intruder.
         decisions: That each attack may cause.
+        unit: The column that names whose rows they are, where the policy does not say: what attacks by person
+            achieve is then counted as if it did, though the gate protects rows.
         progress: Called as each begins.
         came: Called with what each came to, as it ends.
 
@@ -211,7 +250,7 @@ def run_attacks(
     found, source = [], source_of(database)
     with_values(policy, policy.protects, source, "an attack's judge")
     for protect in policy.protects:
-        judge = Judge(source, policy, protect)
+        judge = Judge(source, policy, protect, unit)
         try:
             with tempfile.TemporaryDirectory() as folder:
                 arena = _Arena(source, policy, protect, judge, Path(folder), decisions, after_history)

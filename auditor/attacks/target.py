@@ -37,12 +37,12 @@ class OutOfPatience(Exception):
 
 @dataclass(frozen=True)
 class Claim:
-    """What an attack says it found out about one record."""
+    """What an attack says it found out: about one record, or the total of several that are one person's."""
 
     record: int
     """The intruder's own number of it."""
     where: str
-    """The condition on public columns that names it, and nobody else."""
+    """The condition on public columns that names it, or them, and nobody else."""
     lower: Fraction
     upper: Fraction
     proof: str
@@ -53,6 +53,8 @@ class Claim:
     """How likely each value of the column's grid is, exactly: it counts where that breaks the limit."""
     of_another: tuple[float, ...] | None = None
     """The same of somebody else who is in one of the sums, by that sum alone: what is said of groups."""
+    whole: bool = False
+    """It is about the total of all records that `where` names, which are one person's."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ class Scene:
     resolution: Fraction
     least_run: int
     """The fewest neighbouring steps that keep the policy's limit: public, as the policy is."""
+    unit: str | None = None
+    """The public column that names whose rows they are, if there is one."""
 
 
 @dataclass
@@ -136,6 +140,8 @@ class Target:
         self.alone = [i for i in range(self.size) if self.names and alone[keyed[i]] == 1]
         self.notes = Deduction(self.size, self.scene.minimum, self.scene.maximum, self.scene.resolution)
         self.aims = sorted(self.rng.permutation(self.alone)[:AIMS].tolist()) if self.alone else []
+        self.persons = self._persons()
+        """The records of each person who has several, those with most of them first."""
 
     def _public_rows(self) -> list[tuple[object, ...]]:
         names = ", ".join(quoted(each.name) for each in self.scene.public)
@@ -150,6 +156,15 @@ class Target:
             if len(set(self.values[name])) == self.size:
                 return [name]
         return self.usable
+
+    def _persons(self) -> dict[Any, list[int]]:
+        if self.scene.unit not in self.usable:
+            return {}
+        found: dict[Any, list[int]] = {}
+        for record, name in enumerate(self.values[self.scene.unit]):
+            found.setdefault(name, []).append(record)
+        several = [name for name, records in found.items() if len(records) > 1]
+        return {name: found[name] for name in sorted(several, key=lambda name: (-len(found[name]), name))}
 
     # --- asking
 
@@ -244,6 +259,15 @@ class Target:
             return Selection(f"{quoted(self.names[0])} IN ({listed})", members)
         return Selection(" OR ".join(f"({self.only(i).text})" for i in chosen), members)
 
+    def rows_of(self, *persons: object) -> Selection:
+        """All records of some persons, named by them."""
+        assert self.scene.unit is not None
+        members = np.zeros(self.size, dtype=np.bool_)
+        for name in persons:
+            members[self.persons[name]] = True
+        listed = ", ".join(literal(name) for name in persons)
+        return Selection(f"{quoted(self.scene.unit)} IN ({listed})", members)
+
     def groups(self, column: str) -> list[Selection]:
         """The records by the values of a column."""
         content = self.values[column]
@@ -282,6 +306,22 @@ class Target:
         """A claim, no wider than the domain."""
         low, high = max(lower, self.scene.minimum), min(upper, self.scene.maximum)
         return Claim(record, self.only(record).text, low, high, proof, guess)
+
+    def total(self, who: Selection, lower: Fraction, upper: Fraction, proof: str) -> Claim:
+        """A claim about the total of one person's records, no wider than what is possible."""
+        low, high = who.size * self.scene.minimum, who.size * self.scene.maximum
+        record = int(np.flatnonzero(who.members)[0])
+        return Claim(record, who.text, max(lower, low), min(upper, high), proof, whole=True)
+
+    def totals(self, sets: Iterable[Selection]) -> list[Claim]:
+        """All that follows for the totals of these sets, each one person's, from the answers noted."""
+        found = []
+        for who in sets:
+            lower, upper = self.notes.total(who.members)
+            if upper - lower < who.size * (self.scene.maximum - self.scene.minimum):
+                proof = f"all {len(self.notes.heard)} answers together, by an integer program"
+                found.append(self.total(who, lower, upper, proof))
+        return found
 
     def likelihood(
         self, record: int, likely: Sequence[float], of_another: Sequence[float], proof: str

@@ -16,7 +16,7 @@ from benchmarks.usefulness.log import Decided
 from benchmarks.usefulness.told import decided
 
 
-class _Spent(BaseException):
+class Spent(BaseException):
     """The budget is used up. Nobody may take it for an error of a statement and go on."""
 
 
@@ -25,7 +25,7 @@ def budget(seconds: float) -> Iterator[None]:
     """End what happens inside after so many CPU seconds of this process. In the main thread alone.
 
     Raises:
-        _Spent: that is so.
+        Spent: that is so.
     """
 
     over = False
@@ -33,7 +33,7 @@ def budget(seconds: float) -> Iterator[None]:
     def spent(*_: object) -> None:
         nonlocal over
         over = True
-        raise _Spent
+        raise Spent
 
     before = signal.signal(signal.SIGPROF, spent)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -43,7 +43,7 @@ def budget(seconds: float) -> Iterator[None]:
         # so numba says that a handler raised something inside of a kernel
         if not over:
             raise
-        raise _Spent from error
+        raise Spent from error
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
@@ -88,7 +88,7 @@ def asked(day: Day, ledger: Path, seconds: float) -> Asked:
                     found.late += decision.code == "time"
                     found.worst = max(found.worst, took)
                     found.ended = number
-        except _Spent:
+        except Spent:
             pass
         found.seconds, found.cpu = time.perf_counter() - began, time.process_time() - used
         found.surprises = int(gate.history()["surprise"].sum())

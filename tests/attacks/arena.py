@@ -122,6 +122,18 @@ class Onlooker:
             ends.append(self.low + self.step * int(table[record]))
         return ends[0], ends[1]
 
+    def width_of_total(self, records: Sequence[int]) -> int:
+        """How far apart the least and the greatest total are that some records can have, in steps."""
+        self._prepare()
+        cost = np.zeros(self.size)
+        cost[list(records)] = 1
+        ends = []
+        for sign in (1, -1):
+            table = self._solve(sign * cost, self.lower, self.upper)
+            assert table is not None, "no table agrees with what was told"
+            ends.append(int(table[list(records)].sum()))
+        return ends[1] - ends[0]
+
     def _keeps(self, record: int, least_run: int) -> bool:
         if longest_run(self.seen[record]) >= least_run:
             return True
@@ -238,9 +250,23 @@ class Outcome:
 
 
 def attacked(
-    folder: Path, attack: str, rows: Sequence[Row], rules: Policy | None = None, columns: str = COLUMNS
+    folder: Path,
+    attack: str,
+    rows: Sequence[Row],
+    rules: Policy | None = None,
+    columns: str = COLUMNS,
+    unit: str | None = None,
 ) -> Outcome:
-    """Run one attack on a table, then read what its gate has on record."""
+    """Run one attack on a table, then read what its gate has on record.
+
+    Args:
+        folder: Where the table's file goes.
+        attack: The attack's name.
+        rows: The table's.
+        rules: The policy; by default `policy()`.
+        columns: The table's, with their types.
+        unit: Whose rows they are, where the policy does not say.
+    """
     rules = policy() if rules is None else rules
     database = build(folder / "staff.duckdb", rows, columns)
     kept: list[Entry] = []
@@ -252,7 +278,7 @@ def attacked(
 
     Gate.close = close  # type: ignore[method-assign]
     try:
-        (report,) = run_attacks(database, rules, [named(attack)])
+        (report,) = run_attacks(database, rules, [named(attack)], unit=unit)
     finally:
         Gate.close = original  # type: ignore[method-assign]
     domain = rules.protects[0].domain

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from benchmarks._packaged import Packaged
-from benchmarks.honest import STUDIES, Study
+from benchmarks.honest import STUDIES, How, Study
+from benchmarks.usefulness.days import PANELS
 
-OURS = [study for study in STUDIES if isinstance(study.source, Packaged)]
+OURS = [study for study in (*STUDIES, *PANELS.values()) if isinstance(study.source, Packaged)]
 
 
 def built(study: Study, folder: Path) -> duckdb.DuckDBPyConnection:
@@ -47,3 +49,16 @@ def test_the_columns_are_those_of_the_policy_and_the_values_lie_on_its_grid(
         assert set(table.columns) == {*study.public, study.column}
         off = f"{study.column} NOT BETWEEN {low} AND {high} OR ({study.column} - {low}) % {step} <> 0"
         assert table.filter(f"{off} OR {study.column} IS NULL").count("*").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("study", PANELS.values(), ids=lambda study: study.name)
+def test_in_a_panel_a_person_has_several_rows_and_the_policy_can_say_whose_they_are(
+    study: Study, tmp_path: Path
+) -> None:
+    with built(study, tmp_path) as connection:
+        sql = f"SELECT COUNT(*) > 3 * COUNT(DISTINCT person), COUNT(person) = COUNT(*) FROM {study.table}"
+        assert connection.execute(sql).fetchall() == [(True, True)]
+    by_person = replace(study, unit="person")
+    how = How("suppress", 1, 0, candidates="posterior")
+    assert by_person.policy(0.5, "simulatable", how).protects[0].unit == "person"
+    assert study.policy(0.5, "simulatable", how).protects[0].unit is None

@@ -83,7 +83,7 @@ def test_a_budget_that_ends_inside_of_a_kernel_cuts_too_and_other_faults_of_kern
         except BaseException as error:
             raise SystemError from error  # as a kernel's dispatcher does
 
-    with pytest.raises(asking._Spent), asking.budget(0.1):
+    with pytest.raises(asking.Spent), asking.budget(0.1):
         kernel()
     with pytest.raises(SystemError), asking.budget(60.0):
         raise SystemError
