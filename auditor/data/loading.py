@@ -356,8 +356,11 @@ class _Loader:
         integers.flags.writeable = False
         keys = result.column("k") if table.key else None
         named = None if keys is None else python_values(keys)
-        units = None if table.unit is None else vault.units_of(result.column("u"), table.unit.name)
-        return Vault(integers, scale, named, table.key.type if table.key else None, units=units), keys
+        units, names = None, None
+        if table.unit is not None:
+            units, names = vault.units_of(result.column("u"), table.unit.name)
+        key_type = table.key.type if table.key else None
+        return Vault(integers, scale, named, key_type, units=units, unit_names=names), keys
 
     def _require_unique(self, table: _Confidential, key: Column, source: str) -> None:
         rows, names = self._only(f"SELECT count(*), count(DISTINCT {quoted(key.name)}) FROM {source}")

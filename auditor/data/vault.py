@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.data.arrow import numbers_of
+from auditor.data.python_values import python_values
 from auditor.data.units import Units
 from auditor.errors import DatabaseError
 
@@ -60,6 +61,8 @@ class Vault:
     """Where the table exists as cells alone: these, in place of records."""
     units: NDArray[np.int64] | None = None
     """The unit of each record, whose rows they are; None: every record is its own."""
+    unit_names: list[object] | None = None
+    """What units are called, for the owner's findings; those behind them have no name."""
 
     @property
     def size(self) -> int:
@@ -67,8 +70,9 @@ class Vault:
         return len(self.integers) if self.cells is None else len(self.cells.units)
 
 
-def units_of(names: pa.ChunkedArray, column: str) -> NDArray[np.int64]:
-    """(n,) the unit of each record by its name, from 0 on; each without a name is a unit of its own.
+def units_of(names: pa.ChunkedArray, column: str) -> tuple[NDArray[np.int64], list[object]]:
+    """(n,) the unit of each record by its name, from 0 on, and these names; each record without one is a unit
+    of its own, behind them.
 
     Raises:
         DatabaseError: all records have one name.
@@ -82,7 +86,7 @@ def units_of(names: pa.ChunkedArray, column: str) -> NDArray[np.int64]:
             f"column {column} has one value in all rows, so all would be one person's; name another "
             "protect.unit, or leave it out"
         )
-    return found
+    return found, python_values(pa.chunked_array([coded.dictionary]))
 
 
 def supported(type_: str) -> bool:

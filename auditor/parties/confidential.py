@@ -79,7 +79,7 @@ class Confidential:
         self._values = (
             _on_grid(protect, vault) if vault.cells is None else _filled(protect, vault, vault.cells)
         )
-        self._units = vault.units
+        self._units, self.unit_names = vault.units, vault.unit_names or []
         self._numbers: NDArray[np.int64] | None = None
         self._gone: NDArray[np.bool_] | None = None
         self.persons: Ints | None = None
@@ -173,6 +173,11 @@ class Confidential:
     def units(self) -> NDArray[np.int64]:
         """(n,) all true values in units: for an audit, which looks back at what was told, nobody else."""
         return self._values
+
+    @property
+    def unit_of(self) -> NDArray[np.int64] | None:
+        """(n,) the unit of each record, whose name is at that place of `unit_names`; None without a unit."""
+        return self._units
 
     @property
     def _alone(self) -> int:
