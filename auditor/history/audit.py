@@ -265,6 +265,7 @@ class _Audit:
             fingerprint=self._database.fingerprint,
             likely=tuple(likely),
             totals=tuple(totals),
+            unit=", ".join(dict.fromkeys(each.protect.unit for each in self.columns if each.protect.unit)),
             partial="; ".join(filter(None, (partial, lacking, unproved))),
             seconds=time.monotonic() - began,
         )

@@ -99,7 +99,7 @@ class TotalFinding(Finding):
     """
 
     unit: str = ""
-    """Whose: the policy's unit column and its value, "patient 7"."""
+    """Whose: the value of the policy's unit column."""
     rows: tuple[int, ...] = ()
     """Numbers of the rows, ascending."""
     whole: bool = True
@@ -244,6 +244,8 @@ class Findings:
     """Of each party the worst first, `auditor.history.likely.NAMED` at most."""
     totals: Sequence[TotalFinding] = ()
     """Located totals of units, where the policy names a unit."""
+    unit: str = ""
+    """The column that the policy says whose rows they are by; "" where every row is protected by itself."""
     partial: str = ""
     """Why it is not complete, and how far it came; "" where it is."""
     seconds: float = 0.0

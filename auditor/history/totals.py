@@ -17,7 +17,6 @@ from auditor.history.differences import Differences
 from auditor.history.findings import TotalFinding
 from auditor.history.outcome import Table
 from auditor.history.parties import Party, PartyColumn, Source, query_of
-from auditor.parties.confidential import Confidential
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.intervals.irreducible import Proved
 from cae_sql.inference.lookback.located_so_far import EXACT
@@ -79,7 +78,9 @@ def _finding(
     party: str, part: PartyColumn, table: Table, each: LocatedTotal, proof: Proved, sources: Sequence[Source]
 ) -> TotalFinding:
     total, protect, count = each.total, part.column.protect, len(each.total.records)
-    name, rows = unit_name(part.column, total.unit), _rows(table, total)
+    names, rows = part.column.unit_names, _rows(table, total)
+    unit = str(names[total.unit]) if total.unit < len(names) else ""
+    name = f"{protect.unit} {unit}".rstrip()
     last = max((source.cited.number for source in sources), default=0)
     first = part.cited[min(int(np.searchsorted(part.counts, each.first)), len(part.cited) - 1)]
     if last < first.number:  # its proof is complete before it was looked for
@@ -96,16 +97,10 @@ def _finding(
         upper=high,
         first=first,
         certificate=certificate(part, proof, sources, f"{name}'s total of {protect.column}{rows}", count),
-        unit=name,
+        unit=unit,
         rows=tuple(total.records.tolist()),
         whole=total.whole,
     )
-
-
-def unit_name(column: Confidential, unit: int) -> str:
-    """A unit in words: "patient 7"."""
-    named = column.unit_names
-    return f"{column.protect.unit} {named[unit] if unit < len(named) else ''}".rstrip()
 
 
 def _rows(table: Table, total: Total) -> str:
