@@ -8,7 +8,7 @@ nothing is said.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -65,7 +65,8 @@ def totals_of(
             found.located += 1
             proved = _of_two(part, totals, each.total, pairs) if each.state == EXACT else None
             if proved is None and not stop():
-                proof = totals.proved(each, digits)
+                # all that the statement told may prove it
+                proof = totals.proved(replace(each, since=part.counts[_place(part, each.since)]), digits)
                 proved = None if proof is None else (proof, [part.sources[n] for n in proof.numbers])
             if proved is not None:
                 found.findings.append(_finding(party.name, part, table, each, *proved))
@@ -82,7 +83,7 @@ def _finding(
     unit = str(names[total.unit]) if total.unit < len(names) else ""
     name = f"{protect.unit} {unit}".rstrip()
     last = max((source.cited.number for source in sources), default=0)
-    first = part.cited[min(int(np.searchsorted(part.counts, each.first)), len(part.cited) - 1)]
+    first = part.cited[_place(part, each.first)]
     if last < first.number:  # its proof is complete before it was looked for
         first = next(source.cited for source in sources if source.cited.number == last)
     low, high = (float(protect.minimum * count + protect.grid * end) for end in (proof.low, proof.high))
@@ -101,6 +102,11 @@ def _finding(
         rows=tuple(total.records.tolist()),
         whole=total.whole,
     )
+
+
+def _place(part: PartyColumn, answers: int) -> int:
+    """The place among a party's statements of the one after which so many answers were known."""
+    return min(int(np.searchsorted(part.counts, answers)), len(part.counts) - 1)
 
 
 def _rows(table: Table, total: Total) -> str:
