@@ -33,7 +33,7 @@ from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
 from cae_sql.inference.intervals.irreducible import Claims, End, Proved
 from cae_sql.inference.lookback.first_time import KEPT, NEAR, nearest
 from cae_sql.inference.lookback.located_so_far import APPROXIMATE, EXACT, KEEPS, LocatedSoFar, state_between
-from cae_sql.inference.lookback.look import NODES, WHOLE_CELLS, WORK
+from cae_sql.inference.lookback.look import FEW_CELLS, NODES, WHOLE_CELLS, WORK
 from cae_sql.inference.standard import Standard
 from cae_sql.inference.tables.programs import MOST_NODES, ComponentProgram
 
@@ -161,12 +161,11 @@ class Totals:
         low, high, reals = ceil(least), floor(most), self._state(total, least, most)
         state = reals
         if reals == KEEPS or (reals != EXACT and not total.shown):
-            found = self._on_the_grid(loose)
-            whole = None if found is None else self._state(total, found[0] + known, found[1] + known, False)
-            if found is None or whole is None or not (found[2] or whole == KEEPS):
+            try:
+                low, high = (end + known for end in self._on_the_grid(loose))
+            except OutOfTime:
                 return None if reals == KEEPS else self._located(total, reals, low, high, now)
-            if found[2]:
-                low, high, state = found[0] + known, found[1] + known, max(reals, whole)
+            state = max(reals, self._state(total, low, high, by_reals=False))
         if state != reals:
             first = self._since(total, reals, now) if reals != KEEPS else now
             return LocatedTotal(total, state, False, low, high, now, first)
@@ -204,24 +203,21 @@ class Totals:
         wide, atom = self._with(known, records)
         return OneByOne(Solved(replace(wide, extremes=()), np.append(sums, 0))).interval(atom)
 
-    def _on_the_grid(self, records: Ints) -> tuple[int, int, bool] | None:
+    def _on_the_grid(self, records: Ints) -> tuple[int, int]:
         """The least and the greatest sum of some records in tables on the grid that agree with all answers.
 
-        And whether no table goes further: where a component is large, tables that differ from the true one
-        near to these records alone are looked at. None where neither was found with what may be spent.
+        Raises:
+            OutOfTime: not found with what may be spent.
         """
-        truth = self._so_far.truth
-        if self._allowance.over:
-            return None
+        truth, large = self._so_far.truth, self._so_far.large
+        if self._allowance.over or self._known.matrix.size > FEW_CELLS:
+            raise OutOfTime("no more integer programs are asked")
         wide, atom = self._with(self._so_far.narrowed(), records)
         table = wide.totals(np.append(truth, truth[records].sum())[None])[0]
-        program = ComponentProgram.around(wide, atom, table)
-        nodes = NODES if program.whole else MOST_NODES
-        try:
-            least, most = (program.extreme(atom, sign, self._allowance, nodes)[atom] for sign in (1, -1))
-        except OutOfTime:
-            return None
-        return int(least), int(most), program.whole
+        program = ComponentProgram.around(wide, atom, table, wide.count)
+        nodes = MOST_NODES if large else NODES
+        least, most = (program.extreme(atom, sign, self._allowance, nodes)[atom] for sign in (1, -1))
+        return int(least), int(most)
 
     # --- since when
 

@@ -151,6 +151,15 @@ def test_totals_that_take_too_much_work_are_open_and_counted(
     assert exit_status(found, FailOn.OPEN, allow_unread=False) == 3
 
 
+def test_what_digits_of_a_weighted_sum_tell_is_proved_on_the_grid(tmp_path: Path) -> None:
+    database = worlds.build(tmp_path / "t.duckdb", [3, 7, 1, 9, 4, 6])
+    rules = Policy.parse(worlds.POLICY.format(low=0, high=9, risk=0.5).replace("key =", 'unit = "g"\nkey ='))
+    asked = ["SELECT SUM(v * power(100, id)) FROM t WHERE g = 0"]
+    found = audit(database, rules, worlds.log(asked), gate_seconds=0)
+    total = of_everyone(found)["g 0's total"]
+    assert (total.lower, total.certificate.proof) == (8.0, "integers")
+
+
 def test_rows_without_a_name_are_nobodys_total(stays: Path) -> None:
     with duckdb.connect(str(stays)) as connection:
         connection.execute("UPDATE stays SET patient = NULL WHERE patient = 7")
