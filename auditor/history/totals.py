@@ -71,7 +71,7 @@ def totals_of(
             if proved is not None:
                 found.findings.append(_finding(party.name, part, table, each, *proved))
         found.open += totals.open
-    found.findings.sort(key=lambda each: (each.first.number, each.rows))
+    found.findings.sort(key=lambda each: (each.first.number, not each.whole, each.rows))
     return found
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from math import ceil, floor
 
 import numpy as np
@@ -87,7 +88,7 @@ class Totals:
         self._so_far, self._units, self._allowance = so_far, units, allowance
         known = self._known = so_far.known
         self._sums: Ints = known.matrix @ known.totals(so_far.truth[None])[0]
-        self._whole = known.count * len(known.matrix) <= WHOLE_CELLS
+        self._whole = (known.count + len(so_far.alone)) * len(so_far.answers) <= WHOLE_CELLS
         self._earlier = lru_cache(KEPT)(self._stated)
         self.open = 0
         """Totals neither shown to be located nor shown to keep what they have to."""
@@ -267,14 +268,17 @@ class Totals:
         if terms and terms[-1][0] < found.since and digits.isdisjoint(number for number, _ in terms):
             truth = np.append(so_far.truth, so_far.truth[records].sum())
             proof = claims.by_equation(total, found.low, [*terms, (made, Fraction(1))], truth)
-        near = [sorted(number for number, _ in terms)] if terms and terms[-1][0] < found.since else []
-        usable = [*range(found.since), made]
-        for most in (*NEAR, FEW):
-            near.append(nearest(answers, usable, total, most, total + 1))
-        for numbers in near if found.by_reals else ():
-            proof = proof or self._by_reals(claims, sorted({*numbers, made}), found, digits)
-        if proof is None and found.high - found.low < MOST_VALUES:
-            proof = claims.by_integers(near[-1], total, range(found.low, found.high + 1))
+        if proof is not None:
+            return _without(proof, made)
+        usable, told = [*range(found.since), made], [number for number, _ in terms if number < found.since]
+        near = (nearest(answers, usable, total, most, total + 1) for most in (*NEAR, FEW))
+        for numbers in chain([told] if told else [], near) if found.by_reals else ():
+            proof = self._by_reals(claims, sorted({*numbers, made}), found, digits)
+            if proof is not None:
+                return _without(proof, made)
+        if found.high - found.low < MOST_VALUES:
+            few, values = nearest(answers, usable, total, FEW, total + 1), range(found.low, found.high + 1)
+            proof = claims.by_integers(few, total, values)
         return None if proof is None else _without(proof, made)
 
     def added_up(self, total: Total, sums: Sequence[Answer]) -> Proved | None:

@@ -125,7 +125,7 @@ def test_every_form_of_the_report_says_whose_total_it_is(stays: Path) -> None:
     found = found_in(stays, [WARDS, WITHOUT])
     told = json.loads(report.as_json(found))
     jsonschema.validate(told, report.schema(), jsonschema.Draft202012Validator)
-    assert told["totals"][1]["total"] == "patient 7's total"
+    assert told["totals"][0]["total"] == "patient 7's total"
     assert told["summary"]["units"] == 1
     assert "patient 7's total" in report.as_csv(found)
     page = report.html(found)
