@@ -226,12 +226,14 @@ class Claims:
 
     # --- by integers
 
-    def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
+    def by_integers(
+        self, numbers: Sequence[int], record: int, allowed: Sequence[int], most: float = STEPS
+    ) -> Proved | None:
         """A certificate by integers that the value is one of some; None where that takes too much work.
 
         Answers are taken in one by one, each since a table that breaks it has another value.
         """
-        allowance, chosen = Allowance(STEPS), list[int]()
+        allowance, chosen = Allowance(most), list[int]()
         try:
             while (table := self._table(chosen, record, allowed, allowance)) is not None:
                 broken = [

@@ -23,6 +23,7 @@ from itertools import chain
 from math import ceil, floor
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import Allowance
@@ -40,6 +41,8 @@ from cae_sql.inference.tables.programs import MOST_NODES, ComponentProgram
 
 FEW = 400
 """Answers near to a total, at most, among which a proof is looked for."""
+PROOF = 10**9
+"""Steps for a proof by integers; a tenth counts, since most take few."""
 MOST_VALUES = 100_000
 """Between the ends of a total that only the grid locates: each is told apart in its proof."""
 
@@ -261,25 +264,80 @@ class Totals:
 
         Answers of `digits` are proofs on the grid alone.
         """
-        so_far, records, total = self._so_far, found.total.records, len(self._units)
-        claims, answers = self._claims(records, so_far.answers)
-        made, terms = len(so_far.answers), self._equation(records) if found.state == EXACT else []
-        proof: Proved | None = None
-        if terms and terms[-1][0] < found.since and digits.isdisjoint(number for number, _ in terms):
-            truth = np.append(so_far.truth, so_far.truth[records].sum())
-            proof = claims.by_equation(total, found.low, [*terms, (made, Fraction(1))], truth)
-        if proof is not None:
-            return _without(proof, made)
-        usable, told = [*range(found.since), made], [number for number, _ in terms if number < found.since]
-        near = (nearest(answers, usable, total, most, total + 1) for most in (*NEAR, FEW))
-        for numbers in chain([told] if told else [], near) if found.by_reals else ():
-            proof = self._by_reals(claims, sorted({*numbers, made}), found, digits)
+        records, total = found.total.records, len(self._units)
+        terms = self._equation(records) if found.state == EXACT else []
+        told = [number for number, _ in terms if number < found.since]
+        if terms and len(told) == len(terms) and digits.isdisjoint(told):
+            claims, stated = self._claims(records, self._so_far.answers)
+            truth = np.append(self._so_far.truth, self._so_far.truth[records].sum())
+            proof = claims.by_equation(total, found.low, [*terms, (len(stated) - 1, Fraction(1))], truth)
             if proof is not None:
-                return _without(proof, made)
-        if found.high - found.low < MOST_VALUES:
-            few, values = nearest(answers, usable, total, FEW, total + 1), range(found.low, found.high + 1)
-            proof = claims.by_integers(few, total, values)
-        return None if proof is None else _without(proof, made)
+                return _without(proof, len(stated) - 1)
+        answers, gone = self._without_read(found.since)
+        read = gone[records]
+        known, loose = int(self._so_far.truth[records[read]].sum()), records[~read]
+        if not len(loose):
+            nothing = End((), Fraction(0))
+            return self._with_rows(Proved(total, 0, 0, (), "reals", nothing, nothing), gone, records)
+        claims, stated = self._claims(loose, answers)
+        made = len(stated) - 1
+        usable = [n for n in range(found.since) if not gone[answers[n].members].all()]
+        near = (nearest(stated, [*usable, made], total, most, total + 1) for most in (*NEAR, FEW))
+        for numbers in chain([sorted(set(usable) & {*told})] if told else [], near) if found.by_reals else ():
+            proof = self._by_reals(claims, sorted({*numbers, made}), found, known, digits)
+            if proof is not None:
+                return self._with_rows(_without(proof, made), gone, records)
+        steps = min(PROOF, self._allowance.steps)
+        if found.high - found.low >= MOST_VALUES or steps <= 0:
+            return None
+        few, values = (
+            nearest(stated, [*usable, made], total, FEW, total + 1),
+            range(found.low, found.high + 1),
+        )
+        self._allowance.spend(PROOF / 10)
+        proof = claims.by_integers(few, total, [value - known for value in values], steps)
+        return None if proof is None else self._with_rows(_without(proof, made), gone, records)
+
+    def _without_read(self, since: int) -> tuple[list[Answer], NDArray[np.bool_]]:
+        """The answers over records that no answer before gave the value of, and (n,) the others."""
+        so_far, found = self._so_far, list[Answer]()
+        gone = so_far.fixed.copy()
+        gone[[record for record, number in so_far.alone.items() if gone[record] and number >= since]] = False
+        for answer in so_far.answers:
+            left = ~gone[answer.members]
+            weights = None if answer.coefficients is None else answer.coefficients[left]
+            others = Query(kind=answer.kind, members=answer.members[left], coefficients=weights)
+            kept = left.all() or not left.any()
+            # of an extreme that somebody attains whose value was read the others need not be stated
+            kept = kept or (answer.kind != "sum" and int(others.of(so_far.truth)) != int(answer.value))
+            found.append(answer if kept else others.answered(int(others.of(so_far.truth))))
+        return found, gone
+
+    def _with_rows(self, proof: Proved, gone: NDArray[np.bool_], records: Ints) -> Proved:
+        """A proof about the records that were not read, with the rows of those that were."""
+        so_far, read = self._so_far, records[gone[records]]
+        if not gone.any():
+            return proof
+        known, rows = int(so_far.truth[read].sum()), set[int]()
+        ends = list[End | None]()
+        for end in (proof.lower, proof.upper):
+            terms = [(so_far.answers[number], weight) for number, weight in end.terms] if end else []
+            total, common = added_up(terms, len(self._units))
+            total[read] -= common
+            places = np.flatnonzero(gone & (total != 0)).tolist()
+            more = {so_far.alone[each]: Fraction(-int(total[each]), common) for each in places}
+            rows |= set(more)
+            ends.append(end and End(tuple(sorted((*end.terms, *more.items()))), end.bound + known))
+        if proof.lower is None:
+            rows |= {so_far.alone[each] for each in read.tolist()}
+            for number in proof.numbers:
+                members = so_far.answers[number].members
+                rows |= {so_far.alone[each] for each in members[gone[members]].tolist()}
+        numbers = tuple(sorted({*proof.numbers, *rows}))
+        low, high, needed = proof.low + known, proof.high + known, not rows and proof.irreducible
+        lower, upper = ends
+        found = replace(proof, low=low, high=high, numbers=numbers, irreducible=needed)
+        return replace(found, lower=lower, upper=upper)
 
     def added_up(self, total: Total, sums: Sequence[Answer]) -> Proved | None:
         """That some sums, numbered from 0, add up to a total and none can be spared; else None."""
@@ -295,13 +353,13 @@ class Totals:
         return Claims(size + 1, self._so_far.top, stated, np.array([len(records)])), stated
 
     def _by_reals(
-        self, claims: Claims, numbers: Sequence[int], found: LocatedTotal, digits: Set[int]
+        self, claims: Claims, numbers: Sequence[int], found: LocatedTotal, known: int, digits: Set[int]
     ) -> Proved | None:
         record = len(self._units)
         if not digits.isdisjoint(numbers):
             return None
         ends = claims.interval(numbers, record)
-        if self._state(found.total, *ends) < found.state:
+        if self._state(found.total, ends[0] + known, ends[1] + known) < found.state:
             return None
         used = claims.support(numbers, record)
         return claims.by_reals(used, record, *ends) or claims.by_reals(numbers, record, *ends)
