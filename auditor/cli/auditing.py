@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from auditor.history.audit import Progress
-    from auditor.history.findings import Finding, Findings, MadeLikely
+    from auditor.history.findings import Finding, Findings, MadeLikely, TotalFinding
 
 FOUND, UNREAD, INTERRUPTED = 3, 4, 130
 SHOWN = 10
@@ -252,8 +252,8 @@ def write(findings: Findings, outputs: Mapping[str, Path]) -> None:
 def exit_status(findings: Findings, fail_on: FailOn, allow_unread: bool) -> int:
     """What a pipeline is told: see the module's promise."""
     order = list(FailOn)
-    kinds = {FailOn(finding.kind) for finding in findings.findings}
-    if any(party.open for party in findings.parties):
+    kinds = {FailOn(finding.kind) for finding in (*findings.findings, *findings.totals)}
+    if any(party.open or party.totals_open for party in findings.parties):
         kinds.add(FailOn.OPEN)
     if findings.likely:
         kinds.add(FailOn.LIKELY)
@@ -279,8 +279,8 @@ def lines(findings: Findings) -> Iterator[str]:
     if findings.partial:
         yield f"PARTIAL: {findings.partial}"
     missing = unread(findings.reading, findings.unmodelled, findings.parties)
-    told = once(findings.findings)
-    if not told:
+    told, totals = once(findings.findings), once(findings.totals)
+    if not told and not totals:
         yield "nobody was found to be located" + (f", but {missing.said}: somebody may be" if missing else "")
     elif missing:
         yield f"more may have been given away than is found here: {missing.said}"
@@ -301,6 +301,13 @@ def lines(findings: Findings) -> Iterator[str]:
         )
     if len(told) > SHOWN:
         yield f"… and {len(told) - SHOWN} more"
+    for total in totals[:SHOWN]:
+        yield (
+            f"located: {total.key} ({total.table}.{total.column}), to {total.party}, since statement "
+            f"{total.first.number} ({total.first.source}): {total.certificate.sentence}"
+        )
+    if len(totals) > SHOWN:
+        yield f"… and {len(totals) - SHOWN} more totals"
     likely = once(findings.likely)
     for person in likely[:SHOWN]:
         yield _likely(person)
@@ -308,6 +315,11 @@ def lines(findings: Findings) -> Iterator[str]:
         yield f"… and {len(likely) - SHOWN} more made likely"
     for one in findings.unmodelled:
         yield f"not modelled: {one.kind}, {one.count} statements: {one.reason}"
+    if findings.unit:
+        yield (
+            "Of a unit's sums those over all its rows, and over rows that the same answers are about, are "
+            "looked at; what is made likely of them is not."
+        )
     yield "The logs were replayed over the database as it is now, not as it was then."
 
 
@@ -318,16 +330,17 @@ def _likely(one: MadeLikely) -> str:
     return f"likely: {name}, to {one.party}, {since}: {one.said([each.number for each in one.carried_by])}"
 
 
-Told = TypeVar("Told", "Finding", "MadeLikely")
+Told = TypeVar("Told", "Finding", "TotalFinding", "MadeLikely")
 
 
 def once(findings: Sequence[Told]) -> list[Told]:
-    """Each record once, for the smallest party that learned it: users, then groups, then all together."""
+    """Each record once, or total, for the smallest party that learned it: users, groups, all together."""
     sizes = {"user": 0, "group": 1}
     smallest = sorted(findings, key=lambda each: sizes.get(each.party.split(" ")[0], 2))
-    found: dict[tuple[str, str, int], Told] = {}
+    found: dict[tuple[str, str, int, tuple[int, ...]], Told] = {}
     for finding in smallest:
-        found.setdefault((finding.table, finding.column, finding.record), finding)
+        rows = getattr(finding, "rows", ())
+        found.setdefault((finding.table, finding.column, finding.record, rows), finding)
     return list(found.values())
 
 
@@ -340,11 +353,15 @@ def _parties(findings: Findings) -> Table:
     names = ("party", "statements", "answers", "located", "exact", "direct", "open", "risk", "likely")
     for name in names:
         table.add_column(name, justify="left" if name == "party" else "right", overflow="fold")
+    for name in ("totals", "open totals") if findings.unit else ():
+        table.add_column(name, justify="right", overflow="fold")
     for party in findings.parties:
         figures = (party.statements, party.answers, party.located, party.exact, party.direct, party.open)
+        totals = (party.totals, party.totals_open) if findings.unit else ()
         table.add_row(
-            Text(show.plain(party.party)), *map(str, figures), f"{party.risk:.3f}", str(party.likely)
-        )
+            Text(show.plain(party.party)), *map(str, figures), f"{party.risk:.3f}", str(party.likely),
+            *map(str, totals),
+        )  # fmt: skip
     return table
 
 

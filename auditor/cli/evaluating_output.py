@@ -42,7 +42,7 @@ def tell_sweep(found: Sweep, form: Format, saved: Path | None) -> None:
 def tell_evaluation(found: Evaluation, form: Format, top: int | None, saved: Path | None) -> None:
     """The worst classes and the verdict; as CSV or JSON all classes."""
     from auditor.evaluation.json_form import class_table, evaluation_members
-    from auditor.evaluation.words import CAUTION, companions, origin, verdict
+    from auditor.evaluation.words import caution, companions, origin, verdict
 
     classes = class_table(found)
     most = top or (show.MOST_CLASSES if form is Format.TABLE else len(classes))
@@ -59,7 +59,7 @@ def tell_evaluation(found: Evaluation, form: Format, top: int | None, saved: Pat
     print(show.plain(verdict(found)))
     if figures := companions(found):
         print(show.plain(figures))
-    print(CAUTION)
+    print(caution(found.subject))
 
 
 def _tell_numbers(found: Evaluation) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from auditor.data.arrow import numbers_of
+from auditor.data.python_values import python_values
 from auditor.data.units import Units
 from auditor.errors import DatabaseError
 
@@ -94,7 +95,7 @@ def units_of(names: pa.ChunkedArray, column: str) -> tuple[NDArray[np.int64], li
             f"column {column} has one value in all rows, so all would be one person's; name another "
             "protect.unit, or leave it out"
         )
-    return found, coded.dictionary.to_pylist()
+    return found, python_values(pa.chunked_array([coded.dictionary]))
 
 
 def supported(type_: str) -> bool:

@@ -41,7 +41,7 @@ def evaluation_members(found: Evaluation, saved: Path | None = None) -> dict[str
         "kind": "evaluation",
         "code": "beyond" if found.broken else "within",
         "message": words.verdict(found),
-        "hint": words.CAUTION,
+        "hint": words.caution(found.subject),
         "subject": _subject(found.subject),
         "release": {
             "technique": found.technique.name,
@@ -86,7 +86,7 @@ def sweep_members(found: Sweep, saved: Path | None = None) -> dict[str, object]:
         "kind": "sweep",
         "code": "beyond" if found.subject.limit is not None and best is None else "within",
         "message": words.choice(found),
-        "hint": words.CAUTION,
+        "hint": words.caution(found.subject),
         "subject": _subject(found.subject),
         "repetitions": found.repetitions,
         "seed": found.seed,
@@ -129,6 +129,7 @@ def _subject(subject: Subject) -> dict[str, object]:
         "column": subject.column,
         "public": list(subject.public),
         "known": list(subject.known),
+        "unit": subject.unit,
         "domain": {
             name: written(exact(value))
             for name, value in (

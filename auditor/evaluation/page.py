@@ -88,7 +88,7 @@ def _rendered(template: str, subject: Subject, **members: object) -> str:
             style_digest=digest(style),
             kicker=visible(f"{subject.column} in {subject.name}"),
             basis=_basis(subject),
-            caution=words.CAUTION,
+            caution=words.caution(subject),
             **{name: visible(value) if isinstance(value, str) else value for name, value in members.items()},
         )
     )
@@ -109,13 +109,17 @@ def _facts(found: Evaluation) -> list[tuple[str, list[Fact]]]:
         (words.risk(each.worst_risk), "highest risk of a class"),
         (words.risk(each.mean_risk), "mean risk of a record"),
         (number(each.mean_entropy), "bits left to guess, on average"),
-        (words.risk(found.anybody), "risk to somebody who knows nothing of the person"),
+        (
+            words.risk(found.anybody),
+            f"risk to somebody who knows nothing of the {words.target(found.subject)}",
+        ),
         (number(each.privacy_loss), "bits lost in a class at most (privacy loss)"),
     ]
     risk += [(number(figure), f"{NAMED[name]}, at most") for name, figure in each.figures.items()]
+    alike = "persons who look" if found.subject.unit is None else "rows that look"
     who = [
         (f"{len(found.subject.known)}", f"known columns: {words.listed(found.subject.known)}"),
-        (f"{each.classes:,}", "classes of persons who look alike to somebody who knows these"),
+        (f"{each.classes:,}", f"classes of {alike} alike to somebody who knows these"),
         (f"{each.records:,}", "records"),
     ]
     limit = found.subject.limit
@@ -156,7 +160,8 @@ def _basis(subject: Subject) -> list[Fact]:
         ("Its domain", words.domain_words(subject)),
         ("Area of somebody who knows the domain alone", prior),
         ("Public columns", words.listed(subject.public)),
-        ("Known of the person", words.listed(subject.known)),
+        (f"Known of the {words.target(subject)}", words.listed(subject.known)),
+        *([] if subject.unit is None else [("Whose rows they are", subject.unit)]),
         ("Limit", words.limit_words(subject.limit)),
     ]
     return [(name, visible(text)) for name, text in said]

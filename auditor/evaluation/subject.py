@@ -60,6 +60,13 @@ class Subject:
     domain: Domain
     limit: Limit | None
     rounds: bool = False
+    unit: str | None = None
+    """The column that says whose rows they are, where somebody has several; it need not be published."""
+
+    @property
+    def units(self) -> pd.Series | None:
+        """Whose each record is; None: every record is somebody's own."""
+        return None if self.unit is None else self.table[self.unit]
 
     @property
     def published(self) -> pd.DataFrame:
@@ -122,7 +129,8 @@ def subject_of(name: str, table: pd.DataFrame, policy: Policy | None, stated: St
         assert policy is not None
         limit = policy.limits_of(protect).limit
     known = _known(table, name, public, policy, stated)
-    subject = Subject(name, table, column, public, known, domain, limit, stated.round)
+    unit = None if protect is None or protect.unit is None else _found(protect.unit, table, name)
+    subject = Subject(name, table, column, public, known, domain, limit, stated.round, unit)
     if not stated.round:
         return subject
     return replace(subject, table=_rounded(table, column, domain, "the original"))

@@ -39,7 +39,7 @@ class Settings:
     """Parameters of techniques; None: not given."""
 
     percent: float | None = None
-    """Of the records, in a sample."""
+    """Of the records, or of the subject's units, in a sample."""
     noise: float | None = None
     """Percent of |D| − 1 of each attribute."""
     query_set_size: int | None = None
@@ -168,7 +168,7 @@ def option(name: str) -> str:
 
 def _make_sample(subject: Subject, settings: Settings, seed: int) -> Release:
     assert settings.percent is not None
-    return Sample(subject, draw_sample(subject.published, settings.percent, seed))
+    return Sample(subject, draw_sample(subject.published, settings.percent, seed, subject.units))
 
 
 def _make_noise(subject: Subject, settings: Settings, seed: int) -> Release:

@@ -52,8 +52,14 @@ def listed(names: Sequence[str]) -> str:
 def knowing(subject: Subject) -> str:
     """Against whom a release was judged."""
     if not subject.known:
-        return "somebody who knows nothing of the person but that they are in the table"
-    return f"somebody who knows the person's {listed(subject.known)}"
+        there = "they are" if subject.unit is None else "it is"
+        return f"somebody who knows nothing of the {target(subject)} but that {there} in the table"
+    return f"somebody who knows the {target(subject)}'s {listed(subject.known)}"
+
+
+def target(subject: Subject) -> str:
+    """Of whom something is known: one row is one person, but where the policy names a unit."""
+    return "person" if subject.unit is None else "row"
 
 
 def domain_words(subject: Subject) -> str:
@@ -82,6 +88,8 @@ def origin(found: Evaluation) -> str:
     table = f"of {found.subject.column} in {found.subject.name}"
     if found.source is None:
         seed = f", seed {found.seed}" if found.technique.drawn else ""
+        if found.subject.unit is not None and found.technique.name == "sampling":
+            seed = f" of the units ({found.subject.unit}), each with all rows{seed}"
         return f"Made here: a release {table} by {parameters(found)}{seed}."
     return f"Given: {found.source}, taken as a release {table} by {parameters(found)}."
 
@@ -90,7 +98,7 @@ def verdict(found: Evaluation) -> str:
     """How many records are beyond the limit."""
     all_of, who = found.summary, knowing(found.subject)
     worst = f"The highest risk is {risk(all_of.worst_risk)}, the mean {risk(all_of.mean_risk)}"
-    worst += f"; to somebody who knows nothing of the person it is {risk(found.anybody)}."
+    worst += f"; to somebody who knows nothing of the {target(found.subject)} it is {risk(found.anybody)}."
     if found.subject.limit is None:
         return f"{counted(all_of.records, 'record')} judged against {who}; no limit was given. {worst}"
     limit = limit_words(found.subject.limit)
@@ -138,7 +146,13 @@ def named(point: Point) -> str:
     return f"{point.setting.technique.name} ({point.setting.label})"
 
 
-CAUTION = (
-    "Risk says what the release excludes for somebody who knows that much and no more; it says nothing of "
-    "what other releases or answers about the same persons add."
-)
+def caution(subject: Subject) -> str:
+    """What a risk does not say."""
+    found = (
+        "Risk says what the release excludes for somebody who knows that much and no more; it says nothing "
+        "of what other releases or answers about the same persons add."
+    )
+    if subject.unit is None:
+        return found
+    alone = f"A record is one row: what several rows of one unit ({subject.unit}) tell together is not in it."
+    return f"{found} {alone}"

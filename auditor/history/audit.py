@@ -29,6 +29,7 @@ from auditor.history.findings import (
     GateView,
     MadeLikely,
     PartyFindings,
+    TotalFinding,
 )
 from auditor.history.gateview import view_of
 from auditor.history.likely import STEPS as LIKELY_STEPS
@@ -38,6 +39,8 @@ from auditor.history.parties import EVERYONE, Party
 from auditor.history.replay import Replay
 from auditor.history.risks import curve
 from auditor.history.statement import Logged, Reading
+from auditor.history.totals import STEPS as TOTALS_STEPS
+from auditor.history.totals import TotalsFound, totals_of
 from auditor.parties.celling import with_values
 from auditor.parties.party import Knowledge
 from auditor.policy.policy import Policy
@@ -241,6 +244,7 @@ class _Audit:
             party.finish(GRACE_STEPS if partial else STEPS)
         there = replay.parties.all()
         found, parties, classes, likely, lacking = self._proved(there, asked)
+        totals, unproved = self._totals(there, parties, asked)
         # what is made likely has its own time, and last of all a gate that must be asked here
         parties[0] = replace(parties[0], gate=self._gate(asked) if gate else None)
         column = self.columns[0]
@@ -260,7 +264,9 @@ class _Audit:
             policy_digest=self._policy.protect_digest,
             fingerprint=self._database.fingerprint,
             likely=tuple(likely),
-            partial="; ".join(filter(None, (partial, lacking))),
+            totals=tuple(totals),
+            unit=", ".join(dict.fromkeys(each.protect.unit for each in self.columns if each.protect.unit)),
+            partial="; ".join(filter(None, (partial, lacking, unproved))),
             seconds=time.monotonic() - began,
         )
 
@@ -296,6 +302,29 @@ class _Audit:
             parties.append(summary)
             classes += risks
         return found, parties, classes, likely, lacking
+
+    def _totals(
+        self, there: Sequence[Party], parties: list[PartyFindings], stop: Callable[[], bool]
+    ) -> tuple[list[TotalFinding], str]:
+        """The located totals of units, and what is lacking; their numbers are added to the parties'."""
+        everyone, allowance = self.replay.parties.everyone, Allowance(TOTALS_STEPS)
+        kept, lacking = list[TotalFinding](), ""
+        by_party: dict[str, TotalsFound] = {}
+        for place, party in enumerate(there):
+            same = party.name == f"user {self.replay.parties.only_user}"
+            if not same:
+                pairs = self.replay.differences if party is everyone else [None] * len(self.columns)
+                try:
+                    found = totals_of(party, self._tables, pairs, allowance, stop)
+                except KeyboardInterrupt:
+                    found, lacking = TotalsFound(), f"the totals of {party.name} were not all looked at"
+                without, by_party[party.name] = found.located - len(found.findings), found
+                if without and not lacking:
+                    lacking = f"no certificate was found for {without} located totals of {party.name}"
+            found = by_party[EVERYONE if same else party.name]
+            kept += for_party(found.findings, party.name)
+            parties[place] = replace(parties[place], totals=found.located, totals_open=found.open)
+        return kept, lacking
 
     @staticmethod
     def _until(stop: Callable[[], bool] | None, partial: str) -> Callable[[], bool]:

@@ -194,7 +194,7 @@ class Prover:
 
     def _of_two(self, record: int) -> tuple[Proved, Sequence[Source]] | None:
         """Two answers that differ by the record alone."""
-        pair = None if self._differences is None else self._differences.of(record)
+        pair = None if self._differences is None else self._differences.of(np.array([record]))
         if pair is None:
             return None
         so_far, value = self._standing, int(self._standing.truth[record])
@@ -241,7 +241,9 @@ class Prover:
         return self._claims.by_integers(numbers, record, allowed)
 
 
-def certificate(part: PartyColumn, found: Proved, sources: Sequence[Source], name: str) -> Certificate:
+def certificate(
+    part: PartyColumn, found: Proved, sources: Sequence[Source], name: str, rows: int = 1
+) -> Certificate:
     """A proof as an audit shows it.
 
     Args:
@@ -249,6 +251,7 @@ def certificate(part: PartyColumn, found: Proved, sources: Sequence[Source], nam
         found: The proof.
         sources: Where its answers come from, in their order.
         name: What the record is called.
+        rows: Of how many rows it is the total.
     """
     names = {number: f"A{place + 1}" for place, number in enumerate(found.numbers)}
     lower = dict(found.lower.terms) if found.lower else {}
@@ -268,8 +271,8 @@ def certificate(part: PartyColumn, found: Proved, sources: Sequence[Source], nam
                 source.sql,
             )
         )
-    equation, sql = _equation(part, found, sources, names)
-    return Certificate(found.kind, tuple(terms), _sentence(part, found, terms, name), equation, sql)
+    equation, sql = _equation(part, found, sources, names, rows)
+    return Certificate(found.kind, tuple(terms), _sentence(part, found, terms, name, rows), equation, sql)
 
 
 def direct(part: PartyColumn, source: Source, name: str) -> Certificate:
@@ -304,14 +307,16 @@ def _weight(source: Source) -> int:
     return len(fact.records) if fact.coefficients is None else int(fact.coefficients.sum())
 
 
-def _side(part: PartyColumn, end: End, sources: dict[int, Source], names: dict[int, str]) -> tuple[str, str]:
+def _side(
+    part: PartyColumn, end: End, sources: dict[int, Source], names: dict[int, str], rows: int
+) -> tuple[str, str]:
     """One end of a claim as text and as SQL: Σ λ A + constant."""
     protect = part.column.protect
     rest = end.bound - sum(
         (weight * _units(part, sources[number]) for number, weight in end.terms), start=Fraction(0)
     )
     shift = sum((weight * _weight(sources[number]) for number, weight in end.terms), start=Fraction(0))
-    constant = protect.minimum * (1 - shift) + protect.grid * rest
+    constant = protect.minimum * (rows - shift) + protect.grid * rest
     parts = [(weight, names[number], _recomputed(sources[number])) for number, weight in end.terms]
     text = _added(
         [(weight, written(abs(weight)) + " ", named) for weight, named, _ in parts], constant, written
@@ -355,21 +360,20 @@ def _sql_number(value: Fraction) -> str:
 
 
 def _equation(
-    part: PartyColumn, found: Proved, sources: Sequence[Source], names: dict[int, str]
+    part: PartyColumn, found: Proved, sources: Sequence[Source], names: dict[int, str], rows: int
 ) -> tuple[str, str]:
     by_number = dict(zip(found.numbers, sources, strict=True))
+    minimum, unit = part.column.protect.minimum * rows, part.column.protect.grid
     if found.lower is None or found.upper is None:
         values = [f"{names[n]} = {written(value_of(part, s))}" for n, s in by_number.items()]
-        protect = part.column.protect
-        low, high = (protect.minimum + protect.grid * end for end in (found.low, found.high))
+        low, high = (minimum + unit * end for end in (found.low, found.high))
         claim = f"x = {written(low)}" if low == high else f"{written(low)} <= x <= {written(high)}"
         return f"{', '.join(values)}: {claim} in every table on the grid", ""
-    lower, sql = _side(part, found.lower, by_number, names)
+    lower, sql = _side(part, found.lower, by_number, names, rows)
     if found.lower.terms == found.upper.terms and found.lower.bound == found.upper.bound:
-        bound = part.column.protect.minimum + part.column.protect.grid * found.lower.bound
-        return f"x = {lower} = {written(bound)}", f"SELECT {sql} AS value" if sql else ""
-    upper, other = _side(part, found.upper, by_number, names)
-    minimum, unit = part.column.protect.minimum, part.column.protect.grid
+        bound = written(minimum + unit * found.lower.bound)
+        return f"x = {lower} = {bound}", f"SELECT {sql} AS value" if sql else ""
+    upper, other = _side(part, found.upper, by_number, names, rows)
     ends = [written(minimum + unit * end.bound) for end in (found.lower, found.upper)]
     left = lower if not found.lower.terms else f"{ends[0]} = {lower}"
     right = upper if not found.upper.terms else f"{upper} = {ends[1]}"
@@ -379,9 +383,9 @@ def _equation(
     return equation, f"SELECT {sql} AS lower, {other} AS upper" if sql and other else ""
 
 
-def _sentence(part: PartyColumn, found: Proved, terms: Sequence[Term], name: str) -> str:
+def _sentence(part: PartyColumn, found: Proved, terms: Sequence[Term], name: str, rows: int) -> str:
     protect = part.column.protect
-    low, high = (written(protect.minimum + protect.grid * end) for end in (found.low, found.high))
+    low, high = (written(protect.minimum * rows + protect.grid * end) for end in (found.low, found.high))
     what = f"is {low}" if low == high else f"lies between {low} and {high}"
     statements = sorted({term.statement.number for term in terms})
     numbers = ", ".join(map(str, statements[:8])) + (" …" if len(statements) > 8 else "")
@@ -396,4 +400,5 @@ def _sentence(part: PartyColumn, found: Proved, terms: Sequence[Term], name: str
     else:
         how = f"no other table of values from {grid} agrees with them"
     needed = " None of them can be left out." if len(terms) > 1 and found.irreducible else ""
-    return f"{protect.column} of {name} {what}: {answers} ({asked}) {leave} nothing else; {how}.{needed}"
+    subject = f"{protect.column} of {name}" if rows == 1 else name
+    return f"{subject} {what}: {answers} ({asked}) {leave} nothing else; {how}.{needed}"

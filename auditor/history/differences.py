@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditor.history.parties import Source
+from cae_sql.inference.facts.query import Ints
 
 MOST_MEMBERS = 20_000_000
 """Records of all sums together that are kept."""
@@ -45,20 +46,20 @@ class Differences:
         """What was taken, in order."""
         return list(self._hashes.values())
 
-    def of(self, record: int) -> tuple[Source, Source] | None:
-        """The first two that differ by a record: with it, and without it."""
+    def of(self, records: Ints) -> tuple[Source, Source] | None:
+        """The first two that differ by some records: with them, and without them."""
         count = len(self._hashes)
         if self._sorted[0] != count:
             self._sorted = count, np.sort(np.fromiter(self._hashes, np.int64, count))
         names = self._sorted[1]
         with np.errstate(over="ignore"):
-            without = names - self._random[record]
+            without = names - self._random[records].sum()
         places = np.searchsorted(names, without)
         found = np.flatnonzero((places < count) & (names[np.minimum(places, count - 1)] == without))
         pairs = [
             (self._hashes[int(names[place])], self._hashes[int(without[place])]) for place in found.tolist()
         ]
-        pairs = [pair for pair in pairs if _differ_by(pair, record)]
+        pairs = [pair for pair in pairs if _differ_by(pair, records)]
         return min(pairs, key=_age) if pairs else None
 
 
@@ -67,9 +68,9 @@ def _age(pair: tuple[Source, Source]) -> tuple[int, int]:
     return numbers[1], numbers[0]
 
 
-def _differ_by(pair: tuple[Source, Source], record: int) -> bool:
+def _differ_by(pair: tuple[Source, Source], records: Ints) -> bool:
     """Checked, since hashes may deceive."""
     larger, smaller = (source.fact.records for source in pair)
-    if len(larger) != len(smaller) + 1:
+    if len(larger) != len(smaller) + len(records):
         return False
-    return np.array_equal(np.setdiff1d(larger, smaller, assume_unique=True), [record])
+    return np.array_equal(np.setdiff1d(larger, smaller, assume_unique=True), records)

@@ -92,6 +92,21 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class TotalFinding(Finding):
+    """A sum over several rows of one unit that one party has located, its total above all.
+
+    `key` says whose it is in words, "patient 7's total"; `record` is the first of its rows.
+    """
+
+    unit: str = ""
+    """Whose: the value of the policy's unit column."""
+    rows: tuple[int, ...] = ()
+    """Numbers of the rows, ascending."""
+    whole: bool = True
+    """Whether these are all that the unit has."""
+
+
+@dataclass(frozen=True)
 class MadeLikely(Likeliest):
     """One record of which answers make too much likely for one party, though they do not exclude too much."""
 
@@ -196,6 +211,10 @@ class PartyFindings:
     """Records that are not located, and of which the answers make too much likely."""
     likely_risk: float | None = None
     """The greatest 1 − A / A_baseline of a record's posterior; None where it is not known."""
+    totals: int = 0
+    """Sums over several rows of a unit that are located, where the policy names a unit."""
+    totals_open: int = 0
+    """Those that are not judged."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +242,10 @@ class Findings:
     """Of the data the log was replayed over."""
     likely: Sequence[MadeLikely] = ()
     """Of each party the worst first, `auditor.history.likely.NAMED` at most."""
+    totals: Sequence[TotalFinding] = ()
+    """Located totals of units, where the policy names a unit."""
+    unit: str = ""
+    """The column that the policy says whose rows they are by; "" where every row is protected by itself."""
     partial: str = ""
     """Why it is not complete, and how far it came; "" where it is."""
     seconds: float = 0.0

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil, floor
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,6 +161,9 @@ def remaining(so_far: LocatedSoFar) -> tuple[Ints, Ints]:
     return low, high
 
 
-def for_party(found: Sequence[Finding], name: str) -> list[Finding]:
+Located = TypeVar("Located", bound=Finding)
+
+
+def for_party(found: Sequence[Located], name: str) -> list[Located]:
     """The same findings, of another party that knows the same."""
     return [replace(each, party=name) for each in found]

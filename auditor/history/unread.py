@@ -30,9 +30,12 @@ class Unread:
     """Whether no statement was read at all."""
     unjudged: int = 0
     """Records whose judging takes more work than an audit spends; of the party with most."""
+    totals: int = 0
+    """The same of units' totals."""
 
     def __bool__(self) -> bool:
-        return bool(self.lines or self.statements or self.unmodelled or self.nothing or self.unjudged)
+        known = self.lines or self.statements or self.unmodelled or self.nothing
+        return bool(known or self.unjudged or self.totals)
 
     @property
     def said(self) -> str:
@@ -44,6 +47,7 @@ class Unread:
             _counted(self.statements, "statement{}", "cut, or missing from the log"),
             _counted(self.unmodelled, "statement{}", "not modelled"),
             _counted(self.unjudged, "record{}", "left unjudged"),
+            _counted(self.totals, "total{} of units", "left unjudged"),
         ]
         told = [part for part in parts if part]
         return " and ".join(filter(None, (", ".join(told[:-1]), told[-1] if told else "")))
@@ -70,6 +74,7 @@ def unread(
         unmodelled=sum(one.count for one in unmodelled),
         nothing=reading.get("statements") == 0,
         unjudged=max((party.open for party in parties), default=0),
+        totals=max((party.totals_open for party in parties), default=0),
     )
 
 

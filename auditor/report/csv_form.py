@@ -1,4 +1,4 @@
-"""The table of findings as CSV, one row a finding.
+"""The table of findings as CSV, one row a finding: located records, then located totals of units.
 
 Promise: each cell of text is what `auditor.plain.cell` makes of it: no formula to a spreadsheet, and nothing
 that steers a terminal. The JSON has all texts to the letter.
@@ -10,8 +10,9 @@ import csv
 import io
 import math
 
-from auditor.history.findings import Finding, Findings
+from auditor.history.findings import Finding, Findings, TotalFinding
 from auditor.plain import cell
+from auditor.report.tally import every
 
 COLUMNS = (
     "record",
@@ -41,14 +42,14 @@ def as_csv(findings: Findings) -> str:
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows(_row(finding) for finding in findings.findings)
+    writer.writerows(_row(finding) for finding in every(findings))
     return output.getvalue()
 
 
 def _row(finding: Finding) -> list[str | int | float]:
     first, certificate = finding.first, finding.certificate
     return [
-        finding.record,
+        "" if isinstance(finding, TotalFinding) else finding.record,
         cell(finding.key),
         cell(finding.table),
         cell(finding.column),

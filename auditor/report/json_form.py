@@ -27,6 +27,7 @@ from auditor.history.findings import (
     Moment,
     PartyFindings,
     Term,
+    TotalFinding,
     Unmodelled,
 )
 from auditor.history.unread import unread
@@ -55,12 +56,14 @@ def _whole(found: Findings) -> dict[str, object]:
         "partial": found.partial,
         "summary": _summary(found),
         "findings": [_finding(finding) for finding in found.findings],
+        "totals": [_total(one) for one in found.totals],
         "likely": [_likely(one) for one in found.likely],
         "parties": [_party(party) for party in found.parties],
         "timeline": [_moment(moment) for moment in found.timeline],
         "classes": [_class(risk) for risk in found.classes],
         "prior": {"width": _real(found.prior_width), "curve": _pairs(found.prior_curve)},
         "unmodelled": [_unmodelled(one) for one in found.unmodelled],
+        "unit": found.unit,
         "kinds": dict(found.kinds),
         "reading": plain(found.reading),
         "policy": found.policy,
@@ -79,6 +82,8 @@ def _summary(found: Findings) -> dict[str, object]:
         "exact": counts.exact,
         "approximate": counts.approximate,
         "open": counts.open,
+        "units": counts.units,
+        "totals_open": counts.totals_open,
         "unmodelled": counts.unmodelled,
         "unread": _unread(found),
         "first_query": _cited(counts.first.first) if counts.first is not None else None,
@@ -109,6 +114,11 @@ def _finding(finding: Finding) -> dict[str, object]:
         "first_query": _cited(finding.first),
         "certificate": _certificate(finding.certificate),
     }
+
+
+def _total(one: TotalFinding) -> dict[str, object]:
+    found = {"total": one.key, "unit": one.unit, "rows": list(one.rows), "whole": one.whole, **_finding(one)}
+    return {name: value for name, value in found.items() if name not in ("record", "key")}
 
 
 def _likely(one: MadeLikely) -> dict[str, object]:
@@ -174,6 +184,8 @@ def _party(party: PartyFindings) -> dict[str, object]:
         "direct": party.direct,
         "open": party.open,
         "risk": _real(party.risk),
+        "totals": party.totals,
+        "totals_open": party.totals_open,
         "likely": party.likely,
         "likely_risk": None if party.likely_risk is None else _real(party.likely_risk),
         "widths": _pairs(party.widths),

@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from auditor.history.findings import Certificate, Cited, Finding
+from auditor.history.findings import Certificate, Cited, Finding, TotalFinding
 from auditor.report.figures import brief_moment, exact, interval, moment, number
 from auditor.report.tally import GRAVITY
 from auditor.report.visible import cut, line, visible
@@ -79,10 +79,12 @@ def packed(findings: Sequence[Finding]) -> Block:
 
 def view(finding: Finding, texts: Texts) -> dict[str, object]:
     """What the page shows of a finding; statements by their places in `texts`."""
-    width = finding.upper - finding.lower
+    width, of_rows = finding.upper - finding.lower, f" (row {finding.record:,})" if finding.key else ""
+    if isinstance(finding, TotalFinding):
+        of_rows = f" ({len(finding.rows):,} rows)"
     return {
         "record": finding.record,
-        "row": f" (row {finding.record:,})" if finding.key else "",
+        "row": of_rows,
         "name": line(finding.key, 60) if finding.key else f"record {finding.record}",
         "where": f"{line(finding.table, 60)}.{line(finding.column, 60)}",
         "party": party_name(finding.party),

@@ -20,7 +20,7 @@ from auditor.report.curves import class_name, curve_figure
 from auditor.report.figures import counted, interval, moment, number, percent
 from auditor.report.packed import PROOFS, STATIC_MOST, TEXT_MOST, Texts, packed, view
 from auditor.report.reading import reading_view
-from auditor.report.tally import chosen, leading, tally
+from auditor.report.tally import chosen, every, leading, tally
 from auditor.report.timeline import timelines
 from auditor.report.visible import cut, line, visible
 from auditor.report.widths import width_figure
@@ -44,7 +44,8 @@ MOST_TEXT = 4000
 
 def html(findings: Findings) -> str:
     """The report as one HTML document."""
-    ordered = chosen(findings.findings, MOST_FINDINGS)
+    everything = every(findings)
+    ordered = chosen(everything, MOST_FINDINGS)
     texts = Texts(STATIC_MOST)
     static = [view(finding, texts) for finding in ordered[:STATIC]]
     style, script = asset("report.css"), asset("report.js")
@@ -66,6 +67,7 @@ def html(findings: Findings) -> str:
             likely=sorted(findings.likely, key=lambda one: -one.risk)[:MOST_LIKELY],
             static=static,
             shown=len(ordered),
+            in_all=len(everything),
             texts=texts.all(),
             data=packed(ordered),
             filter_parties=sorted({party_name(finding.party) for finding in ordered}),

@@ -40,8 +40,12 @@ class Tally:
     """Those that no single user has located, only users together."""
     open: int
     """Records that one party or another could not be judged about; of the party with most."""
+    units: int
+    """Units of which a total is located: that of all their rows, or of some."""
+    totals_open: int
+    """Totals that one party or another could not be judged about; of the party with most."""
     unproved: int
-    """Records that a party is said to have located and no finding shows; of the party with most."""
+    """Records and totals that a party is said to have located and no finding shows; of that with most."""
     unmodelled: int
     """Statements."""
     first: Finding | None
@@ -60,8 +64,9 @@ def tally(found: Findings) -> Tally:
             singly.add(record)
     kinds = list(gravest.values())
     likely = {(one.table, one.column, one.record) for one in found.likely} - gravest.keys()
-    shown = Counter(finding.party for finding in found.findings)
-    ordered = in_time(found.findings)
+    everything = every(found)
+    shown = Counter(finding.party for finding in everything)
+    ordered = in_time(everything)
     return Tally(
         records=max((_records(party) for party in found.parties), default=0),
         located=len(gravest),
@@ -71,11 +76,18 @@ def tally(found: Findings) -> Tally:
         likely=max(len(likely), max((party.likely for party in found.parties), default=0)) if likely else 0,
         pooled=len(gravest.keys() - singly) if singly or len(found.parties) > 1 else 0,
         open=max((party.open for party in found.parties), default=0),
-        unproved=max((party.located - shown[party.party] for party in found.parties), default=0),
+        units=len({(one.table, one.column, one.unit) for one in found.totals}),
+        totals_open=max((party.totals_open for party in found.parties), default=0),
+        unproved=max((each.located + each.totals - shown[each.party] for each in found.parties), default=0),
         unmodelled=sum(one.count for one in found.unmodelled),
         first=ordered[0] if ordered else None,
         last=ordered[-1] if ordered else None,
     )
+
+
+def every(found: Findings) -> list[Finding]:
+    """Located records, then located totals."""
+    return [*found.findings, *found.totals]
 
 
 def in_time(findings: Sequence[Finding]) -> list[Finding]:
@@ -115,7 +127,9 @@ def first_of(findings: Sequence[Finding], party: str) -> Finding | None:
 
 def leading(found: Findings) -> list[PartyFindings]:
     """Parties, those that learned most first; everyone together before all."""
-    return sorted(found.parties, key=lambda p: (p.party != "everyone", -p.located, -p.risk, p.party))
+    return sorted(
+        found.parties, key=lambda p: (p.party != "everyone", -p.located, -p.totals, -p.risk, p.party)
+    )
 
 
 def _records(party: PartyFindings) -> int:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from auditor.history.findings import Cited, Findings, PartyFindings
+from auditor.history.findings import Cited, Findings, PartyFindings, TotalFinding
 from auditor.history.unread import unread
 from auditor.report.figures import counted, day, percent
 from auditor.report.reading import span
-from auditor.report.tally import Tally, first_of, leading, tally
+from auditor.report.tally import Tally, every, first_of, leading, tally
 from auditor.report.visible import line
 
 MOST_PARTIES = 4
@@ -60,7 +60,7 @@ def summary(found: Findings) -> Summary:
     """The first screen of these findings."""
     counts = tally(found)
     return Summary(
-        located=counts.located,
+        located=counts.located + counts.units,
         headline=_headline(found, counts),
         lead=_lead(found, counts),
         who=_who(counts),
@@ -81,17 +81,17 @@ def party_name(party: str) -> str:
 
 
 def _unread(found: Findings) -> bool:
-    return not found.findings and found.reading.get("statements") == 0
+    return not every(found) and found.reading.get("statements") == 0
 
 
 def _tables(found: Findings) -> str:
-    names = sorted({finding.table for finding in found.findings})
+    names = sorted({finding.table for finding in every(found)})
     return f"table {line(names[0], NAME)}" if len(names) == 1 else "a protected table"
 
 
 def columns_of(found: Findings) -> str:
     """Which columns the findings are about: "salary of staff"."""
-    names = sorted({(finding.column, finding.table) for finding in found.findings})
+    names = sorted({(finding.column, finding.table) for finding in every(found)})
     shown = [f"{line(column, NAME)} of {line(table, NAME)}" for column, table in names[:3]]
     more = [f"{len(names) - 3} more"] if len(names) > 3 else []
     return (
@@ -104,10 +104,15 @@ def columns_of(found: Findings) -> str:
 def _headline(found: Findings, counts: Tally) -> str:
     missing = unread(found.reading, found.unmodelled, found.parties)
     reserved = f", but {missing.said}" if missing else ""
-    if not counts.located:
-        return "No statement was read" if _unread(found) else f"No record is shown to be located{reserved}"
-    names = sorted({finding.column for finding in found.findings})
+    if not counts.located + counts.units:
+        none = f"No record{' or total' if found.unit else ''} is shown to be located{reserved}"
+        return "No statement was read" if _unread(found) else none
+    names = sorted({finding.column for finding in every(found)})
     what = f"“{line(names[0], NAME)}”" if len(names) == 1 else "confidential values"
+    units = f"totals of {counted(counts.units, 'unit')}"
+    if not counts.located:
+        return f"The answers give away {what}: {units}{reserved}"
+    reserved = f", and {units}{reserved}" if counts.units else reserved
     known = counts.records >= counts.located
     whole = counts.records if known else counts.located
     of = f"{counts.located:,} of {counts.records:,}" if known else f"{counts.located:,}"
@@ -120,13 +125,14 @@ def _lead(found: Findings, counts: Tally) -> str:
             "The log has none that this audit could read, so nothing can be said of what was given away. Is "
             "it in the format it was taken for, and was logging switched on?"
         )
-    if not counts.located and not any(party.statements for party in found.parties):
+    nobody = not counts.located + counts.units
+    if nobody and not any(party.statements for party in found.parties):
         return (
             "Of the statements that were read, none was answered from a protected column in a way that could "
             "be followed."
         )
-    if not counts.located:
-        which = "every record that could be judged" if counts.open else "every record"
+    if nobody:
+        which = "every record that could be judged" if counts.open + counts.totals_open else "every record"
         if counts.likely:
             return (
                 f"The answers in this log, as far as they could be followed, exclude too little to locate a "
@@ -136,10 +142,12 @@ def _lead(found: Findings, counts: Tally) -> str:
             f"The answers in this log, as far as they could be followed, leave {which} at least as uncertain "
             "as the policy demands."
         )
+    whose = "as a rule one person"
+    if found.unit:
+        whose = f"and a unit is whoever several rows belong to, by the column “{line(found.unit, NAME)}”"
     return (
         "Those named here can work it out from the answers in this log, exactly or more nearly than the "
-        f"policy allows. Such a record is called located. A record is one row of {_tables(found)}, as a rule "
-        "one person."
+        f"policy allows. Such a record is called located. A record is one row of {_tables(found)}, {whose}."
     )
 
 
@@ -148,13 +156,14 @@ def _who(counts: Tally) -> list[Fact]:
         (counts.direct, "read outright", "an answer showed the row itself"),
         (counts.exact, "worked out exactly", "only one value agrees with the answers"),
         (counts.approximate, "worked out nearly", "less is left open than the policy allows"),
+        (counts.units, "units’ totals", "what several rows of one unit add up to, exactly or nearly"),
         (counts.likely, "more made likely", "little is excluded, and yet few values are likely"),
     ]
     return [Fact(f"{count:,}", text, remark) for count, text, remark in facts if count]
 
 
 def _by(found: Findings, counts: Tally) -> list[Fact]:
-    able = [party for party in leading(found) if party.located]
+    able = [party for party in leading(found) if party.located + party.totals]
     single = [party for party in able if party.party != "everyone"]
     facts = [_party(found, party) for party in single[:MOST_PARTIES]]
     left = len(single) - len(facts)
@@ -168,7 +177,7 @@ def _by(found: Findings, counts: Tally) -> list[Fact]:
 
 
 def _together(found: Findings, everyone: PartyFindings, counts: Tally) -> Fact:
-    if not counts.pooled:
+    if not counts.pooled or not everyone.located:
         return _party(found, everyone)
     alone = "none of them by any user alone"
     if counts.pooled < counts.located:
@@ -177,19 +186,20 @@ def _together(found: Findings, everyone: PartyFindings, counts: Tally) -> Fact:
 
 
 def _party(found: Findings, party: PartyFindings) -> Fact:
-    first = first_of(found.findings, party.party)
-    if first is None:
-        return Fact(f"{party.located:,}", party_name(party.party))
-    since = (
-        f"since {day(first.first.time)}" if first.first.time else f"since statement {first.first.number:,}"
-    )
-    return Fact(f"{party.located:,}", party_name(party.party), since)
+    first, said = first_of(every(found), party.party), []
+    if first is not None:
+        time, number = first.first.time, first.first.number
+        said.append(f"since {day(time)}" if time else f"since statement {number:,}")
+    if party.totals:
+        said.append(f"{counted(party.totals, 'total')} of units{' too' if party.located else ''}")
+    return Fact(f"{party.located or party.totals:,}", party_name(party.party), ", ".join(said))
 
 
 def _since(counts: Tally) -> list[Fact]:
     facts = []
     if counts.first is not None:
-        facts.append(_told("first record given away", counts.first.first))
+        what = "total" if isinstance(counts.first, TotalFinding) else "record"
+        facts.append(_told(f"first {what} given away", counts.first.first))
     if counts.last is not None and counts.first is not None and counts.last.first != counts.first.first:
         facts.append(_told("last one", counts.last.first))
     return facts
@@ -213,10 +223,17 @@ def _doubts(found: Findings, counts: Tally) -> list[str]:
     if counts.open:
         judged = "could not be judged: that takes more work than an audit spends."
         doubts.append(f"{counted(counts.open, 'record')} {judged}")
+    if counts.totals_open:
+        doubts.append(f"{counted(counts.totals_open, 'total')} of units could not be judged.")
+    if found.unit:
+        doubts.append(
+            "Of a unit’s sums those over all its rows, and over rows that the same answers are about, are "
+            "looked at, by what answers exclude. What is made likely of them is not."
+        )
     if counts.unproved > 0:
         doubts.append(
-            f"For {counted(counts.unproved, 'more record')} no proof was found: they are "
-            "counted under “By whom”, not among the findings."
+            f"For {counted(counts.unproved, 'more record')}{' or total' if found.unit else ''} no proof was "
+            "found: they are counted under “By whom”, not among the findings."
         )
     missing = unread(found.reading, ())
     if missing.lines or missing.statements:
@@ -226,7 +243,7 @@ def _doubts(found: Findings, counts: Tally) -> list[str]:
 
 def _steps(found: Findings, counts: Tally) -> list[Step]:
     steps = []
-    if counts.located:
+    if counts.located + counts.units:
         check = "The queries it shows, run on your database, give the same numbers again."
         report = (
             "Treat the values as known to those named here. If this is a personal data breach, Article 33 of "
@@ -248,7 +265,8 @@ def _gate_step(found: Findings, counts: Tally) -> list[Step]:
     gate = next((party.gate for party in leading(found) if party.gate is not None), None)
     if gate is None:
         text = "A gate refuses an answer that would locate somebody, before it is given."
-        return [Step("Put a gate in front of the table.", text)] if counts.located else []
+        there = counts.located + counts.units
+        return [Step("Put a gate in front of the table.", text)] if there else []
     whole = gate.answered + gate.refused + gate.unsupported
     return [
         Step(

@@ -100,19 +100,36 @@ def believed(seen: Ints, matches: Ints) -> Floats:
     return found
 
 
-def draw_sample(original: pd.DataFrame, percent: float | Fraction, seed: int) -> pd.DataFrame:
+def draw_sample(
+    original: pd.DataFrame, percent: float | Fraction, seed: int, units: pd.Series | None = None
+) -> pd.DataFrame:
     """A simple random sample without replacement, its records in the original's order.
 
     Args:
         original: All records.
         percent: Of the records, 0 … 100; the number of records is rounded, halves up.
         seed: Of the draw.
+        units: Whose each record is, where somebody has several: of these so many per cent are drawn, with all
+            of their records. A record without a name is a unit of its own.
 
     Raises:
         InvalidInput: what is no table, a percentage out of range, or a bad seed.
     """
     check_table(original, [], "the original", empty=True)
-    return original.iloc[drawn(len(original), percent, seed)]
+    if units is None:
+        return original.iloc[drawn(len(original), percent, seed)]
+    of = numbered(units)
+    return original.iloc[np.flatnonzero(np.isin(of, drawn(int(of.max(initial=-1)) + 1, percent, seed)))]
+
+
+def numbered(units: pd.Series) -> Ints:
+    """(n,) the unit of each record, from 0 in order of first mention; those without a name are apart."""
+    codes = units.factorize()[0].astype(np.int64)
+    nobody = np.flatnonzero(codes < 0)
+    codes[nobody] = codes.max(initial=-1) + 1 + np.arange(len(nobody))
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    found: Ints = np.argsort(np.argsort(first))[place].astype(np.int64)
+    return found
 
 
 def drawn(size: int, percent: float | Fraction, seed: int | Sequence[int]) -> Ints:

@@ -21,7 +21,7 @@ from cae_sql.inference.facts.extremes import Pins, bounds_of
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.tables.exchange import Tables
-from cae_sql.inference.tables.kernel_moves import Units
+from cae_sql.inference.tables.kernel_moves import UnitsByPart
 
 ENOUGH = 2**60
 """Width that is more than anybody needs."""
@@ -67,7 +67,7 @@ class Rooms:
         both = occupied.heaviest + insiders * occupied.second
         self.divisions = np.ones(boxes.count, dtype=np.int64)
         """(p',) one part in so many of every room is for each (`sharing`)."""
-        self.units = Units(*occupied.by_part(self.drawing), insiders)
+        self.units = UnitsByPart(*occupied.by_part(self.drawing), insiders)
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count

@@ -88,20 +88,21 @@ class Span:
         found: Ints = np.sort(self._pivots[alone])
         return found
 
-    def combination(self, record: int) -> list[tuple[int, Fraction]]:
-        """Which of the sums taken, from 0, add up to a record, and with which weights, none 0.
+    def combination(self, records: Ints) -> list[tuple[int, Fraction]]:
+        """Which of the sums taken, from 0, add up to that of some records, and with which weights, none 0.
 
         There is no other such combination. Empty where there is none, or of no small fractions.
         """
-        place = np.flatnonzero(self._pivots == record)
-        if len(place) != 1:
+        weights, left = self._left(Query(kind="sum", members=records))
+        if left.any() or not self.rows:
             return []
-        weights = [small_fraction(residue, self._prime) for residue in self._made[place[0]].tolist()]
-        found = [(row, weight) for row, weight in enumerate(weights) if weight]
-        if None in weights:
+        residues = _times(weights, self._made, self._prime).tolist()
+        fractions = [small_fraction(residue, self._prime) for residue in residues]
+        found = [(row, weight) for row, weight in enumerate(fractions) if weight]
+        if None in fractions:
             return []
         total, common = added_up([(self.rows[row], weight) for row, weight in found], len(self._names))
-        total[record] -= common
+        total[records] -= common
         return [] if total.any() else found
 
     def _left(self, query: Query) -> tuple[Ints, Ints]:

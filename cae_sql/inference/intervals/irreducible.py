@@ -22,6 +22,7 @@ from cae_sql.errors import OutOfTime
 from cae_sql.inference.allowance import UNLIMITED, Allowance
 from cae_sql.inference.facts.atoms import Atoms
 from cae_sql.inference.facts.knowledge import Knowledge
+from cae_sql.inference.facts.lumps import NO_LUMPS
 from cae_sql.inference.facts.query import Answer, Ints, Query
 from cae_sql.inference.facts.rank import coefficients_of
 from cae_sql.inference.intervals.bounds import Exact, OneByOne, Solved
@@ -77,10 +78,9 @@ class Proved:
 class _Framed:
     """Some answers over the m records in them, in one partition that serves every part of them."""
 
-    def __init__(
-        self, size: int, top: int, answers: Sequence[Answer], numbers: Sequence[int], record: int
-    ) -> None:
+    def __init__(self, claims: Claims, numbers: Sequence[int], record: int) -> None:
         """Take those of some numbers; the record is an atom of its own."""
+        size, top, answers, lumps = claims.given
         self.record, self.numbers, self._top = record, frozenset(numbers), top
         inside = np.zeros(size, dtype=np.bool_)
         inside[record] = True
@@ -92,7 +92,8 @@ class _Framed:
         self.answers = {
             number: replace(answers[number], members=place[answers[number].members]) for number in numbers
         }
-        self.atoms = Atoms(len(self.everybody))
+        lumps = lumps[inside[size - len(lumps) :]]
+        self.atoms = Atoms.apart(len(self.everybody) - len(lumps), lumps)
         self.atoms.refine(Query(kind="sum", members=place[[record]]))
         for answer in self.answers.values():
             self.atoms.refine(answer)
@@ -127,9 +128,10 @@ class _Framed:
 class Claims:
     """Certificates over one system of answers."""
 
-    def __init__(self, size: int, top: int, answers: Sequence[Answer]) -> None:
-        """Take the answers, in units; they agree with a table on the grid 0 … top."""
-        self._size, self._top, self._answers = size, top, answers
+    def __init__(self, size: int, top: int, answers: Sequence[Answer], lumps: Ints = NO_LUMPS) -> None:
+        """Take answers in units, with which a table on the grid 0 … top agrees; the last of `size` things
+        are sums of so many records each as `lumps` says."""
+        self._size, self._answers, self.given = size, answers, (size, top, answers, lumps)
         self._last: _Framed | None = None
 
     def _framed(self, numbers: Sequence[int], record: int) -> _Framed:
@@ -137,7 +139,7 @@ class Claims:
         last = self._last
         fits = last is not None and last.record == record and len(last.numbers) <= 2 * len(numbers) + FEW
         if last is None or not fits or not last.numbers.issuperset(numbers):
-            last = self._last = _Framed(self._size, self._top, self._answers, numbers, record)
+            last = self._last = _Framed(self, numbers, record)
         return last
 
     # --- by reals
@@ -224,12 +226,14 @@ class Claims:
 
     # --- by integers
 
-    def by_integers(self, numbers: Sequence[int], record: int, allowed: Sequence[int]) -> Proved | None:
+    def by_integers(
+        self, numbers: Sequence[int], record: int, allowed: Sequence[int], most: float = STEPS
+    ) -> Proved | None:
         """A certificate by integers that the value is one of some; None where that takes too much work.
 
         Answers are taken in one by one, each since a table that breaks it has another value.
         """
-        allowance, chosen = Allowance(STEPS), list[int]()
+        allowance, chosen = Allowance(most), list[int]()
         try:
             while (table := self._table(chosen, record, allowed, allowance)) is not None:
                 broken = [
@@ -274,7 +278,7 @@ class Claims:
         """
         framed = self._framed(chosen, record)
         known, sums = framed.stated(chosen)
-        for before, after in pairwise([-1, *sorted(allowed), self._top + 1]):
+        for before, after in pairwise([-1, *sorted(allowed), int(known.high[framed.atom]) + 1]):
             low, high = known.low.copy(), known.high.copy()
             low[framed.atom] = max(before + 1, low[framed.atom])
             high[framed.atom] = min(after - 1, high[framed.atom])

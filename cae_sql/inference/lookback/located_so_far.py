@@ -297,7 +297,7 @@ class LocatedSoFar:
         """The records that equations alone leave one value, and since which answer."""
         settled = self._stated.span.settled()
         for record in settled[self.by_reals[settled] != EXACT].tolist():
-            rows = self._stated.span.combination(record)
+            rows = self.combination([record])
             if rows:
                 self.changes += 1
                 for ends in (self.low, self.high, self.least, self.most):
@@ -320,11 +320,15 @@ class LocatedSoFar:
 
     # --- what proves it
 
+    def combination(self, records: Sequence[int]) -> list[tuple[int, Fraction]]:
+        """Which rows of the matrix add up to some records that are not fixed, and how: `Span.combination`."""
+        return self._stated.span.combination(np.array(records, dtype=np.int64))
+
     def equation_of(self, record: int) -> list[tuple[int, Fraction]]:
         """The answers that add up to a record, with their weights; none where none do, or some are fixed."""
         if self.by_reals[record] != EXACT or self.fixed.any():
             return []
-        rows = self._stated.span.combination(record)
+        rows = self.combination([record])
         return [(self.row_answers[row], weight) for row, weight in rows]
 
     def narrowed(self) -> Knowledge:
@@ -340,7 +344,7 @@ class LocatedSoFar:
     def support_of(self, record: int) -> list[int]:
         """Answers that suffice for a record's interval, as far as they are known."""
         if self.by_reals[record] == EXACT:
-            rows = self._stated.span.combination(record)
+            rows = self.combination([record])
             if rows:
                 return sorted(self.row_answers[row] for row, _ in rows)
         return sorted(self.support.get(record, ()))

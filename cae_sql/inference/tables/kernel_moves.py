@@ -215,7 +215,7 @@ class Descent(NamedTuple):
     looked: Ints  # (1,) how often all helpers were looked at
 
 
-class Units(NamedTuple):
+class UnitsByPart(NamedTuple):
     """Which units are in each part, where they have several records."""
 
     firsts: Ints  # (p' + 1,) where those of each part begin; empty where every record is a unit
@@ -253,7 +253,7 @@ def spread_out(parts: NDArray[np.float64], marks: Columns, room: NDArray[np.numb
 @compiled(exact=True)
 def pay(
     records: Records, columns: Columns, parts: Ints, room: Ints, kept: Ints, moves: Moves, toll: Toll,
-    part: int, units: Units, start: int, end: int,
+    part: int, units: UnitsByPart, start: int, end: int,
 ) -> tuple[Whole, Ints, Whole, Whole]:  # fmt: skip
     """How far records start..end rise, by kept moves and by those that are looked for; the latter, as
     `Moves`.
@@ -330,12 +330,14 @@ def collected(
 
 
 @compiled()
-def _no_units() -> Units:
-    return Units(np.zeros(0, np.int64), np.zeros(0, np.int64), as_int64(0), as_int64(0))
+def _no_units() -> UnitsByPart:
+    return UnitsByPart(np.zeros(0, np.int64), np.zeros(0, np.int64), as_int64(0), as_int64(0))
 
 
 @compiled()
-def _descent(parts: Ints, columns: Columns, free: Ints, room: Ints, kept: Ints, units: Units) -> Descent:
+def _descent(
+    parts: Ints, columns: Columns, free: Ints, room: Ints, kept: Ints, units: UnitsByPart
+) -> Descent:
     """Nobody was asked yet; where no record has a turn, what is free is all there is."""
     (size, many), count = columns.shape, room.shape[1]
     return Descent(
@@ -406,7 +408,7 @@ def _make(
 
 
 @compiled()
-def _alone(target: int, part: int, units: Units) -> int:
+def _alone(target: int, part: int, units: UnitsByPart) -> int:
     """What one record may carry beyond what is kept; without an insider a unit's own records alone are lost,
     so of others nothing."""
     if len(units.firsts) > 0 and units.insiders == 0:

@@ -8,6 +8,7 @@ is rounded and checked in integers against every sum, box and extreme before any
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -43,14 +44,14 @@ class ComponentProgram:
     linear: Program
 
     @classmethod
-    def around(cls, knowledge: Knowledge, atom: int, world: Ints) -> ComponentProgram:
-        """The component that an atom is in, or a part of it where it is large, around a world (p,).
+    def around(cls, knowledge: Knowledge, atom: int, world: Ints, most: int = LARGE_COMPONENT) -> Self:
+        """The component that an atom is in, or a part of it where it has more atoms, around a world (p,).
 
         A world that differs from a given one in some atoms only is a world; but that there is none among
         those proves nothing.
         """
         atoms, stated = np.flatnonzero(knowledge.components == knowledge.components[atom]), knowledge
-        sums, whole = knowledge.matrix @ world, len(atoms) <= LARGE_COMPONENT
+        sums, whole = knowledge.matrix @ world, len(atoms) <= most
         if not whole:
             atoms, stated = _neighbourhood(knowledge, atom, world, atoms), replace(knowledge, extremes=())
             outside = np.delete(np.arange(knowledge.count), atoms)

@@ -89,6 +89,27 @@ def test_a_table_of_a_database_is_the_same_as_the_file(folder):
     assert from_database["subject"]["table"] == "staff"
 
 
+def test_with_a_unit_persons_are_sampled_with_all_their_rows_and_rows_are_what_is_judged(folder, staff):
+    staff.assign(person=staff["id"] // 4).to_csv("rows.csv", index=False)
+    Path("policy.toml").write_text(POLICY.replace("public =", 'unit = "person"\npublic ='))
+    arguments = ("rows.csv", "--technique", "sampling", "--percent", "20")
+    assert told(*arguments)["subject"]["unit"] == "person"
+    text = run(*arguments, "-p", "policy.toml", "--seed", "3", "--save", "sample.csv")[1]
+    rows = pd.read_csv("sample.csv")
+    assert len(rows) == 12  # three of fifteen persons
+    assert "person" not in rows.columns
+    assert "percent 20 of the units (person), each with all rows, seed 3" in text
+    assert "somebody who knows the row's sex" in text
+    assert "what several rows of one unit (person) tell together is not in it" in text
+
+
+def test_a_unit_that_the_table_does_not_have_is_an_error(folder):
+    Path("policy.toml").write_text(POLICY.replace("public =", 'unit = "person"\npublic ='))
+    assert "has no column person" in complaint(
+        "staff.csv", "-p", "policy.toml", "--technique", "sampling", "--percent", "20"
+    )
+
+
 def test_a_release_may_be_another_table_of_the_database(folder, staff):
     half = releases.draw_sample(staff, 50, 1)  # noqa: F841 -- DuckDB reads it by name
     with duckdb.connect("staff.duckdb") as connection:

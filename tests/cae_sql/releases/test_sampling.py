@@ -98,6 +98,21 @@ def test_a_drawn_sample_has_its_size_no_duplicates_and_hangs_on_the_seed():
     assert len(draw_sample(table, 0, seed=1)) == 0
 
 
+def test_a_sample_of_units_has_all_records_of_some_and_none_of_others():
+    table = pd.DataFrame({"patient": [f"p{i % 40}" for i in range(200)], "pay": range(200)})
+    sample = draw_sample(table[["pay"]], 25, 7, table["patient"])
+    assert len(sample) == 50
+    chosen = set(table["patient"][sample.index])
+    assert len(chosen) == 10
+    assert list(table.index[table["patient"].isin(chosen)]) == list(sample.index)
+
+
+def test_with_one_record_a_unit_a_sample_is_that_of_records():
+    table = pd.DataFrame({"pay": range(200)})
+    for names in (pd.Series(range(199, -1, -1)), pd.Series([None] * 200), pd.Series(["a", *[None] * 199])):
+        assert draw_sample(table, 12.5, 7, names).equals(draw_sample(table, 12.5, 7))
+
+
 @pytest.mark.parametrize("percent", [-1, 100.5, float("nan")])
 def test_a_percentage_out_of_range_is_an_error(percent):
     with pytest.raises(InvalidInput, match="percent"):

@@ -71,7 +71,7 @@ def test_a_record_is_settled_as_soon_as_sums_add_up_to_it_and_by_those_sums(rows
         settled = {record for record in range(size) if rank([*taken, unit(size, record)]) == len(taken)}
         assert set(span.settled().tolist()) == settled
         for record in settled:
-            found = span.combination(record)
+            found = span.combination(np.array([record]))
             if not found:
                 assert any(2**31 - 1 in each for each in taken)  # no fractions of small numbers
                 continue
