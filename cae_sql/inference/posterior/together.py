@@ -36,9 +36,10 @@ MOST_WINDOWS = 128
 """Of a total, at most: neighbours are gathered beyond."""
 SMALL = 0.25
 """Norm of E_u up to which it stands for the eigenvalue."""
-MANY, CELLS = 256, 32
-"""Shapes up to which each is measured. Of more, those with as many records in cells of so many to one for
-what is told of them: three of a cell, of least, middle and greatest tilt, each with the most of the cell."""
+MANY, CELLS, LEAST = 256, 8, 1e-4
+"""Shapes up to which each is measured. Of more, those with as many records, like tilts, and in cells of so
+many to a doubling for what is told of them, from so much on: three of a cell, of least, middle and greatest
+tilt, each with the most of the cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,13 @@ class Shapes:
             (entries, (unit, self.columns[unit, place])), shape=(self.count, columns)
         )
 
+    def greatest(self, of_columns: Floats) -> Floats:
+        """(u, m) for each the most that one of its columns has, by column (q, m), none below 0."""
+        found = np.zeros((self.count, of_columns.shape[1]))
+        for columns, rows in zip(self.columns.T, self.rows.T, strict=True):
+            np.maximum(found, of_columns[columns] * (rows > 0)[:, None], out=found)
+        return found
+
     def leverage(self, turned: list[Floats], square: Floats) -> Floats:
         """(u,) ρ of each; where the norm of E_u is small this. By D^½ Aᵀ Rᵀ, (q, m), by factor, and G ∘ G
         of these, (q, q)."""
@@ -145,27 +153,25 @@ class Totals:
         """(u,) 1 − A / A_baseline: the greatest with the mean where it is, and moved by `shift` of a total's
         deviations to either side."""
         fit, counts = self.likely.fit, shapes.rows.sum(axis=1)
-        cell = np.arange(shapes.count)
+        cell, tilts = np.arange(shapes.count), (shapes.rows * fit.theta[shapes.columns]).sum(axis=1) / counts
         if shapes.count > MANY:
             boxes = (shapes.rows * (fit.observed.high - fit.observed.low)[shapes.columns]).sum(axis=1)
-            told = [np.ceil(CELLS * np.minimum(each, 9.0)).astype(np.int64) for each in (leverage, shift)]
+            told = [np.ceil(CELLS * np.log2(np.maximum(each, LEAST))) for each in (leverage, shift)]
             able = [
                 (shapes.rows * np.isin(shapes.columns, each.columns)).sum(axis=1) for each, _ in self.linked
             ]
-            cell = np.unique(np.stack([counts, boxes, *told, *able]), axis=1, return_inverse=True)[1].ravel()
+            key = np.stack([counts, boxes, *told, np.rint(tilts * self.likely.top), *able])
+            cell = np.unique(key, axis=1, return_inverse=True)[1].ravel()
         worst, most = np.zeros(int(cell.max(initial=-1)) + 1), np.zeros((2, int(cell.max(initial=-1)) + 1))
         for at_most, each in zip(most, (leverage, shift), strict=True):
             np.maximum.at(at_most, cell, each)
-        order = np.lexsort(((shapes.rows * fit.theta[shapes.columns]).sum(axis=1) / counts, cell))
+        order = np.lexsort((tilts, cell))
         ends = np.searchsorted(cell[order], np.arange(len(worst) + 1))
         chosen = order[np.unique([ends[:-1], (ends[:-1] + ends[1:] - 1) // 2, ends[1:] - 1])]
         # totals of as many records have as many windows
         for count in np.unique(counts[chosen]).tolist():
-            alike, step = (
-                chosen[counts[chosen] == count],
-                AT_ONCE // (8 * count * self.likely.tilt.windows.count),
-            )
-            for some in np.array_split(alike, len(alike) // max(step, 1) + 1):
+            alike, wide = chosen[counts[chosen] == count], 8 * count * self.likely.tilt.windows.count
+            for some in np.array_split(alike, len(alike) * wide // AT_ONCE + 1):
                 (told, move), part = most[:, cell[some]], shapes.some(some)
                 for moved in (0.0 * move, -move, move) if move.any() else (0.0 * move,):
                     np.maximum.at(worst, cell[some], self._risks_at(part, told, moved))

@@ -3,8 +3,10 @@
 With Z = D^½ Aᵀ Rᵀ, H⁻¹ = Rᵀ R, and B_u the rows of Z of unit u's records, u's E_u = B_u B_uᵀ becomes
 B_u (I − B_vᵀ B_v)⁻¹ B_uᵀ once v is known. The norm of what is added is at most F_uv / (1 − ρ_v), F_uv =
 |B_u B_vᵀ|² summed over all pairs of records: for all units N (G ∘ G) Nᵀ, G = Z Zᵀ by columns and N the units'
-records in them. And the mean of a combination of u's records of variance σ² moves by at most
-σ √F_uv |y_v| / (1 − ρ_v), y_v how far v's values may be from their means, each over its own deviation.
+records in them, or the product of the greatest sum of a row's sizes and of a column's, where that is less.
+With y how far values of v may be from their means, each over its own deviation, that of a record of a column
+d moves by B_d B_vᵀ (I − E_v)⁻¹ y, at most Σ |G_dc| |y_c| over v's records and |B_d B_vᵀ| |y| ρ_v / (1 − ρ_v);
+that of a total as its records' do, each by its share of the deviation.
 
 The most over all v is bounded by columns first: u has at most the sum of what its records' columns have. Of
 records and totals that this leaves open, v by v, the most of what moves the mean at each of some levels of
@@ -15,22 +17,27 @@ Source: `mathematics.md`, 11; the bounds are Cauchy and Schwarz.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
+from cae_sql.cached import cached_property
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.posterior.bell import STILL, SURE
-from cae_sql.inference.posterior.insiders import Measure, of_ranges
+from cae_sql.inference.posterior.insiders import FINER, Measure, of_ranges
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.noisy import braked
-from cae_sql.inference.posterior.together import Shapes, Totals, blocks
+from cae_sql.inference.posterior.together import AT_ONCE, Shapes, Totals, blocks
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone
 
 LEVELS = 8
 """Of the square root of what is added to leverage."""
+PIECES = 8
+"""Of how far the mean moves, to either side."""
 PAIR = 1
 """Steps for a record or a unit with an insider."""
 
@@ -48,7 +55,8 @@ class Told:
     leverage: Floats
     """(u,) ρ."""
     reach: Floats | None
-    """(u,) |y|; None: nobody is an insider."""
+    """(q,) how far a record of each column may be from its mean, over its deviation; None: nobody is an
+    insider."""
 
     @classmethod
     def of(cls, likely: Likely, values: Floats | None) -> Told:
@@ -65,8 +73,8 @@ class Told:
         mine = shapes.records(count)
         if values is not None:
             moving = variances > STILL
-            away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0) ** 2
-            reach = np.sqrt(mine @ np.where(moving, away / np.where(moving, variances, 1.0), 0.0))
+            away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0)
+            reach = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
         rho = shapes.leverage(turned, square)
         if fit.apart is not None:
             own, spreads = fit.apart
@@ -89,24 +97,42 @@ class Told:
         assert self.reach is not None
         fit = self.likely.fit
         only = self.likely.known.atoms.occupied.numbers[fit.observed.atoms] == 1
-        mine, left = self.shapes.records(len(self.square)), np.maximum(1.0 - self.leverage, SURE)
+        mine, size = self.shapes.records(len(self.square)), np.sqrt(self.square[:, columns])
+        left = np.maximum(1.0 - self.leverage, SURE)
+        again = self.leverage / left * np.sqrt(mine @ self.reach**2)
         for units in blocks(self.shapes.count, len(columns)):
             part = mine[units]
-            each = np.asarray(part @ self.square[:, columns]).T
+            added = np.asarray(part @ self.square[:, columns]).T
+            moved = np.asarray(part.multiply(self.reach).tocsr() @ size).T + np.sqrt(added) * again[units]
             # who is the only unit of a column tells nothing of it to somebody else
             own = (only[columns] & (part[:, columns].toarray() > 0)).T
-            each[own] = 0.0
-            yield units, each / left[units], np.sqrt(each) * (self.reach[units] / left[units])
+            added[own], moved[own] = 0.0, 0.0
+            yield units, added / left[units], moved
 
     def _of_units(self, some: Ints) -> Iterator[tuple[Ints, Floats, Floats]]:
         """The same of some shapes."""
-        assert self.reach is not None
         mine, left = self.shapes.records(len(self.square)), np.maximum(1.0 - self.leverage, SURE)
-        toward = np.asarray(mine[some] @ self.square)
-        for units in blocks(self.shapes.count, len(some)):
-            each = np.asarray(mine[units] @ toward.T).T
-            each[(some[:, None] == units) & (self.shapes.units[some] == 1)[:, None]] = 0.0
-            yield units, each / left[units], np.sqrt(each) * (self.reach[units] / left[units])
+        toward, size, weights = np.asarray(mine[some] @ self.square), np.sqrt(self.square), self.weights[some]
+        of_rows, those = np.asarray(mine[some] @ size), self.shapes.some(some)
+        for units, _, moved in self._of_columns(np.arange(len(self.square))):
+            for part in np.array_split(np.arange(len(units)), len(units) * len(some) // AT_ONCE + 1):
+                which = units[part]
+                added = np.asarray(mine[which] @ toward.T).T
+                by_row = those.greatest(np.asarray(mine[which] @ size).T)
+                added = np.minimum(added, by_row * self.shapes.some(which).greatest(of_rows.T).T)
+                shift = np.asarray(weights @ moved[:, part])
+                own = (some[:, None] == which) & (self.shapes.units[some] == 1)[:, None]
+                added[own], shift[own] = 0.0, 0.0
+                yield which, added / left[which], shift
+
+    @cached_property
+    def weights(self) -> scipy.sparse.csr_array:
+        """(u, q) how far a total moves, over its deviation, if the mean of each column does over its own."""
+        mine, variances = self.shapes.records(len(self.square)), self.likely.fit.variances[: len(self.square)]
+        deviations = np.sqrt(np.maximum(variances, 0.0))
+        whole = np.sqrt(np.maximum(mine @ deviations**2, STILL))
+        found: scipy.sparse.csr_array = mine.multiply(deviations).multiply(1.0 / whole[:, None]).tocsr()
+        return found
 
     def levels(self, some: Ints, of_units: bool) -> Floats:
         """(2, r, LEVELS) of columns, or of shapes, by levels of what is added to leverage: the most of it,
@@ -158,7 +184,8 @@ def with_units(
         bad = _of_columns(likely, measure, columns, gain[:, None], shift[:, None])
         open_ = np.flatnonzero(~(bad <= enough))
         if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
-            bad[open_] = _of_columns(likely, measure, open_, *told.levels(open_, of_units=False))
+            levels = told.levels(open_, of_units=False)
+            bad[open_] = _of_columns(likely, measure, open_, levels[0], levels[1], FINER)
         np.maximum.at(worst, atoms, bad)
         _raise_with_insiders(told, totals, by_units, (gain, shift), enough, allowance)
     # a record of whom an extreme says something, to whom an insider's records do not attain it
@@ -178,7 +205,7 @@ def _raise_with_insiders(
     """Raise risks of totals, (u,), to those with an insider; `most` is `Told.by_columns`."""
     rho, mine = told.leverage, told.shapes.records(len(told.square))
     some = np.flatnonzero(by_units <= enough)
-    bounds = np.minimum(rho + mine @ most[0], 1.0)[some], np.sqrt(mine @ most[1] ** 2)[some]
+    bounds = np.minimum(rho + mine @ most[0], 1.0)[some], (told.weights @ most[1])[some]
     by_units[some] = np.maximum(by_units[some], totals.risks(told.shapes.some(some), *bounds))
     open_ = some[~(by_units[some] <= enough)]
     if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
@@ -187,12 +214,17 @@ def _raise_with_insiders(
         by_units[open_] = np.max(each, axis=0)
 
 
-def _of_columns(likely: Likely, measure: Measure, columns: Ints, gain: Floats, shift: Floats) -> Floats:
-    """(r,) how bad for a record of each column, by what is added at most, (r, levels) each."""
-    deviation = np.sqrt(np.maximum(likely.fit.variances[columns], 0.0))[:, None]
-    bad = [
-        of_ranges(likely, columns, np.stack([0.0 * more, more]), np.stack([-move, move]), measure)
-        for more, move in zip(gain.T, (shift * deviation).T, strict=True)
-    ]
-    found: Floats = np.max(bad, axis=0)
-    return found
+def _of_columns(
+    likely: Likely, measure: Measure, columns: Ints, gain: Floats, shift: Floats, cells: int = 1
+) -> Floats:
+    """(r,) how bad for a record of each column, by what is added at most, (r, levels) each. The mean moves by
+    so much at most to either side: bounds are taken piece by piece, since far to one side less is left, and
+    baselines are greater to the other."""
+    deviation, worst = np.sqrt(np.maximum(likely.fit.variances[columns], 0.0)), np.full(len(columns), -np.inf)
+    ends = np.linspace(-1.0, 1.0, 2 * PIECES + 1)
+    for more, move in zip(gain.T, (shift * deviation[:, None]).T, strict=True):
+        gains = np.stack([0.0 * more, more])
+        for low, high in itertools.pairwise(ends if move.any() else ends[[0, -1]]):
+            bad = of_ranges(likely, columns, gains, np.stack([low * move, high * move]), measure, cells)
+            worst = np.maximum(worst, bad)
+    return worst
