@@ -20,7 +20,7 @@ from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, REPORT, Allowance
 from cae_sql.inference.certify.payments import Payments
 from cae_sql.inference.certify.rooms import Far, Judged, Rooms, Wanted
-from cae_sql.inference.certify.sharing import INSIDE, ROUNDS, Sharing
+from cae_sql.inference.certify.sharing import ROUNDS, Sharing
 from cae_sql.inference.facts.extremes import Pins, bounds_of, hold
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints, Query
@@ -114,9 +114,8 @@ class Coverage:
         # moves inside of a part change what ranges of statistics say
         closed, sharing = rooms.rich(need) & (not self.soft and self.ways.closed_form), None
         if self.judged.boxes.atoms.units is not None:
-            rich = rooms.rich(need, INSIDE)
-            sharing = Sharing(rooms.occupied, rooms.drawing, closed, rich)
-            closed = sharing.closed
+            sharing = Sharing(rooms.occupied, rooms.drawing)
+            rooms.keep_inside(closed, need)
         far.show(np.flatnonzero(closed), need)
         for part_of in (1.0,) if sharing is None else ROUNDS:
             left = far.left(need)

@@ -178,7 +178,7 @@ class Payments:
         toll = self.toll._replace(budget=self.toll.budget * part_of_it)
 
         def work(start: int, end: int) -> Moves:
-            units = rooms.units
+            units = rooms.units._replace(inside=shares.inside[share])
             return Moves(
                 *pay(records, basis.columns, basis.parts, room, kept, moves, toll, part, units, start, end)
             )
@@ -203,6 +203,8 @@ class _Shares:
         self.rooms = np.array([_divided(room, need, whole, marks) for room in both]) // divided
         self.kept = np.array([_rounded(room, need, whole) for room in rooms.kept]) // divided
         """What is left where one record of a part gives nothing."""
+        self.inside = -(-_rounded(rooms.inside, need, whole) // divided)
+        """(2, p') what a part keeps from its own units."""
         self.own = np.array([_rounded(room, need, whole) for room in rooms.own]) // divided
         """The same where two do not: what fellows give, one of them aside."""
 

@@ -63,11 +63,16 @@ class Rooms:
         self.drawing = np.ones(boxes.count, dtype=np.bool_) if drawing is None else drawing
         self.heaviest = np.maximum(occupied.heaviest, 1)
         """(p',) records of the unit that has most in a part: all of them move together."""
-        several = occupied.shared(self.drawing)
+        self.several = several = occupied.shared(self.drawing)
+        """(p',) parts with a unit that is in others, too."""
         both = occupied.heaviest + insiders * occupied.second
         self.divisions = np.ones(boxes.count, dtype=np.int64)
         """(p',) one part in so many of every room is for each (`sharing`)."""
-        self.units = UnitsByPart(*occupied.by_part(self.drawing), insiders)
+        self.units, self.inside = (
+            UnitsByPart(*occupied.by_part(self.drawing), insiders),
+            np.zeros(boxes.count, dtype=np.int64),
+        )
+        """And (p',) what of its rooms a part keeps for records that stay inside."""
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
@@ -82,7 +87,7 @@ class Rooms:
             np.where(several, inside, room)
             for inside, room in zip(self.own, (self.down, self.up), strict=True)
         )
-        """What a part gives to a record of another one."""
+        """The same, without records of two units where these may be in other parts."""
         self.kept = tuple(
             np.where(theirs, each, room) for each, room in zip(alone, (self.down, self.up), strict=True)
         )
@@ -140,7 +145,7 @@ class Rooms:
         left = np.minimum(self.kept[0][parts], self.kept[1][parts])
         return np.where(self.loose[parts] > 1, left, np.minimum(self.down[parts], self.up[parts]))
 
-    def rich(self, need: int, divided: int = 1) -> NDArray[np.bool_]:
+    def rich(self, need: int) -> NDArray[np.bool_]:
         """(p',) parts whose records all keep a run of width `need` inside of their own part, without a move.
 
         Of m records with values in [l, u] and total s, one takes every value of [max(l, s − (m−1) u),
@@ -154,17 +159,25 @@ class Rooms:
         same table.
 
         Of units with up to n records in the part the room is n (T + need), and what those besides two units
-        have is enough for n · need; `divided`, it is so in one part of so many of a room.
+        have is enough for n · need.
 
         Source: the count of all tables of small atoms, in the tests.
         """
         whole = self.heaviest * (need + (self.box if self.insiders else 0))
-        enough = (self.down >= divided * whole) & (self.up >= divided * whole)
-        enough &= self.loose >= self.insiders + 2
+        enough = (self.down >= whole) & (self.up >= whole) & (self.loose >= self.insiders + 2)
         both = self.occupied.heaviest + self.insiders * self.occupied.second
         enough &= (self.loose > both) & ((self.loose - both) * self.box >= self.heaviest * need)
         found: NDArray[np.bool_] = enough & (self.box == self.span)
         return found
+
+    def keep_inside(self, closed: NDArray[np.bool_], need: int) -> None:
+        """Keep what records of some parts, (p',), need to stay inside, from units that are in others too.
+
+        A basis gives that to nobody.
+        """
+        self.inside = self.heaviest * (need + (self.box if self.insiders else 0)) * (closed & self.several)
+        self.giving = tuple(np.maximum(each - self.inside, 0) for each in self.giving)
+        self.left = tuple(np.maximum(each - self.inside, 0) for each in self.left)
 
     def scarce(self, parts: Ints) -> NDArray[np.floating]:
         """(4, a) 1 / room of some parts: down and up, then both without one record."""

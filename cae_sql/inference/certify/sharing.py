@@ -1,9 +1,9 @@
 """How the parts of a unit share rooms, so that all of its records can move in one table.
 
 Of a unit with records in several parts each part is shown by itself, out of a share of every room, and the
-shares of all its parts add up to 1 at most. Records that need no move of other parts (`Rooms.rich`) stay
-inside of their own; where other parts of a unit do not, they leave these three quarters of their rooms. What
-many parts need is little: so first each has a small share, and those that are not shown divide what is left.
+shares of all its parts add up to 1 at most. Records that need no move of other parts stay inside of their own
+(`Rooms.rich`): what they need of its room is kept for them (`Rooms.keep_inside`). What many parts need is
+little: so first each has a small share, and those that are not shown divide what is left.
 
 Shapes: p' parts, m pairs of a unit and a part that is in a sum, u units.
 """
@@ -17,8 +17,6 @@ from cae_sql.inference.facts.query import Ints
 from cae_sql.inference.facts.units import Occupied
 
 Flags = NDArray[np.bool_]
-INSIDE = 4
-"""One part in so many of a room is for records that stay inside of their part."""
 ROUNDS = (0.25, 0.5, 1.0)
 """So much of what is left to a unit the parts that are not shown divide, one after the other."""
 
@@ -26,28 +24,13 @@ ROUNDS = (0.25, 0.5, 1.0)
 class Sharing:
     """What is left of every room to the parts of each unit."""
 
-    def __init__(self, occupied: Occupied, drawing: Flags, closed: Flags, rich: Flags) -> None:
-        """Settle which parts stay inside: of (p',) those that could, and those that could in part of a room.
-
-        `drawing` (p',) are parts in a sum.
-        """
+    def __init__(self, occupied: Occupied, drawing: Flags) -> None:
+        """All rooms are left to everybody; `drawing` (p',) are parts in a sum."""
         here = drawing[occupied.part]
         self._part = occupied.part[here]
         self._unit = np.unique(occupied.unit[here], return_inverse=True)[1].reshape(-1)
-        count = int(self._unit.max(initial=-1)) + 1
-        while True:
-            moving = np.bincount(self._unit, ~closed[self._part], count)
-            mixed = np.zeros(len(closed), dtype=np.bool_)
-            mixed[self._part[moving[self._unit] > 0]] = True
-            outside = closed & mixed & ~rich
-            if not outside.any():
-                break
-            closed = closed & ~outside
-        self.closed = closed
-        """(p',) parts that are shown inside."""
-        inside = np.bincount(self._unit, closed[self._part], count)
-        self._left = np.where((inside > 0) & (moving > 0), 1.0 - 1.0 / INSIDE, 1.0)
-        self._tried = np.zeros(len(closed))
+        self._left = np.ones(int(self._unit.max(initial=-1)) + 1)
+        self._tried = np.zeros(len(drawing))
 
     def divisions(self, lacking: Flags, part_of: float) -> Ints:
         """(p',) one part in so many of every room is for each of some parts; 1 for others."""

@@ -75,14 +75,15 @@ class Occupied:
         """Where every record is a unit of its own."""
         return cls(np.minimum(sizes, 1), np.minimum(np.maximum(sizes - 1, 0), 1), sizes)
 
-    def by_part(self, drawing: NDArray[np.bool_]) -> tuple[Ints, Ints, int]:
-        """(p + 1,) where the units of each part begin, which they are, and how many there are; nothing where
-        no unit is in several of some parts, (p,)."""
+    def by_part(self, drawing: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Ints]:
+        """(p + 1,) where the units of each part begin, and which they are; (u + 1,) where the parts of each
+        unit begin, and which; nothing where no unit is in several of some parts, (p,)."""
         if not self.shared(drawing).any():
-            return NONE, NONE, 0
+            return NONE, NONE, NONE, NONE
         order = np.argsort(self.part, kind="stable")
         firsts = np.searchsorted(self.part[order], np.arange(len(self.heaviest) + 1))
-        return firsts, self.unit[order], int(self.unit.max()) + 1
+        starts = np.searchsorted(self.unit, np.arange(int(self.unit.max()) + 2))
+        return firsts, self.unit[order], starts, self.part
 
     def most(self, costs: NDArray[np.float64]) -> float:
         """What all records of one unit cost at most, by what one record of each part costs, (p,)."""

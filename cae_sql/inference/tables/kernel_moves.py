@@ -200,6 +200,8 @@ class Descent(NamedTuple):
     units: Ints  # which they are
     carried: Ints  # (u,) moves lost with each unit, where `met` is the record that is looked at
     met: Ints  # (u,)
+    less: Ints  # (p',) what a part keeps from the record that is looked at, where `near` is that
+    near: Ints  # (p',)
     most: Ints  # (3,) the most lost with one unit, with another one, and the first of them
     now: Ints  # (3,) the record's turn and part, and what one record alone may carry beyond `kept`
     parts: Ints  # (k + h,) the basic parts, then the helpers
@@ -220,8 +222,10 @@ class UnitsByPart(NamedTuple):
 
     firsts: Ints  # (p' + 1,) where those of each part begin; empty where every record is a unit
     units: Ints
-    many: int
+    starts: Ints  # (u + 1,) where the parts of each unit begin
+    parts: Ints
     insiders: int
+    inside: Ints = np.zeros(0, np.int64)  # (p',) what a part keeps from units that it has
 
 
 class Records(NamedTuple):
@@ -278,6 +282,7 @@ def pay(
             continue
         spent.budget[:] = toll.budget
         d.now[0], d.now[1], d.now[2] = place + 1, records.parts[place], _alone(target, part, units)
+        _keep_inside(d, units)
         _meet(d, as_int64(records.parts[place]))
         d.most[:] = 0
         total, worst = records.own[place], records.lost[place]
@@ -331,7 +336,8 @@ def collected(
 
 @compiled()
 def _no_units() -> UnitsByPart:
-    return UnitsByPart(np.zeros(0, np.int64), np.zeros(0, np.int64), as_int64(0), as_int64(0))
+    none = np.zeros(0, np.int64)
+    return UnitsByPart(none, none, none, none, as_int64(0), none)
 
 
 @compiled()
@@ -343,7 +349,8 @@ def _descent(
     return Descent(
         room, kept, free, np.zeros((2, count), np.int64), np.zeros(count, np.int64),
         np.zeros(count, np.int64), np.zeros(count, np.int64), units.firsts, units.units,
-        np.zeros(units.many, np.int64), np.zeros(units.many, np.int64), np.zeros(3, np.int64),
+        np.zeros(len(units.starts), np.int64), np.zeros(len(units.starts), np.int64),
+        np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(3, np.int64),
         np.zeros(3, np.int64), parts, columns,
         np.empty(size, np.float32), np.empty(many, np.float32), np.empty((2, many), np.float32),
         np.empty(size, np.int64), np.empty(STEPS, np.int64), np.zeros(many, np.int8),
@@ -364,7 +371,8 @@ def _meet(d: Descent, part: int) -> None:
     if d.turn[part] != d.now[0]:
         d.turn[part], d.steps[part], d.lost[part] = d.now[0], 0, 0
         for side in range(2):
-            d.free[side, part] = 0 if part == d.now[1] else _unasked(d, side, part)
+            less = d.less[part] if d.near[part] == d.now[0] else as_int64(0)
+            d.free[side, part] = 0 if part == d.now[1] else max(_unasked(d, side, part) - less, as_int64(0))
             d.load[side, part] = 0
 
 
@@ -405,6 +413,19 @@ def _make(
             _lose(d, part, lost - d.lost[part])
             d.lost[part] = lost
     return step, worst, blocks
+
+
+@compiled()
+def _keep_inside(d: Descent, units: UnitsByPart) -> None:
+    """Keep what other parts of the units in the part that is judged need for themselves."""
+    if len(units.firsts) == 0:
+        return
+    for n in range(units.firsts[d.now[1]], units.firsts[d.now[1] + 1]):
+        for m in range(units.starts[units.units[n]], units.starts[units.units[n] + 1]):
+            part = units.parts[m]
+            if units.inside[part] > 0 and d.near[part] != d.now[0]:
+                d.near[part], d.less[part] = d.now[0], units.inside[part]
+                _meet(d, part)
 
 
 @compiled()

@@ -134,6 +134,8 @@ def test_no_helper_is_taken_beyond_the_last_where_rounding_left_less_than_nothin
         units=np.zeros(0, dtype=np.int64),
         carried=np.zeros(0, dtype=np.int64),
         met=np.zeros(0, dtype=np.int64),
+        less=np.zeros(3, dtype=np.int64),
+        near=np.zeros(3, dtype=np.int64),
         most=np.zeros(3, dtype=np.int64),
         now=np.zeros(3, dtype=np.int64),
         parts=np.arange(3),
