@@ -15,13 +15,16 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_255,
-    "facts": 1_800,
-    "tables": 3_040,
+    "core": 1_270,
+    # units: which parts they are in, what all of their records cost
+    "facts": 1_955,
+    # payments lose what a unit carries, and keep what its other records need
+    "tables": 3_155,
     # later tables are asked about what earlier ones do not show: ACS tells 183 groups in place of 172
-    "certify": 2_245,
+    "certify": 2_390,  # shares of rooms for the parts of a unit
     "search": 945,
-    "posterior": 4_320,
+    # totals of units, and what another unit adds: 530 lines for sums of several records
+    "posterior": 4_930,
     # floats are asked before proofs, and no program for what the true table shows: audits take half as long
     "intervals": 1_477,
     # totals of units: which there are, what is left of them, since when, and the few answers that prove it
@@ -29,7 +32,7 @@ LINES: Mapping[str, int] = {
 }
 """At most so many lines a room, comments and docstrings included; core: the files beside the rooms. Together
 13,000 are aimed at: whatever shrinks, its number shrinks with it."""
-FILES = 81
+FILES = 86
 """In all of them; 70 are aimed at."""
 LONGEST = 50
 """Lines of a function that is not compiled, from its name on."""

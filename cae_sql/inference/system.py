@@ -98,14 +98,11 @@ class AnsweredSystem:
             seed: Of the worlds that are drawn.
             pool: How many worlds are kept.
             prior: How values are spread, for the worlds; by default all are alike.
-            lumps: (m,) numbers of records, powers of two: members from `size` on, whose values are the sums
-                of so many (`cae_sql.inference.facts.lumps`).
-            units: (n,) the unit of each record, whole numbers (`cae_sql.inference.facts.units`); None: every
-                record is its own.
+            lumps: (m,) powers of two: members from `size` on, sums of so many records (`facts.lumps`).
+            units: (n,) the unit of each record, whole numbers (`facts.units`); None: each is its own.
 
         Raises:
-            InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid or
-                with units.
+            InvalidInput: no record, an empty or infinite domain, a resolution <= 0, lumps without a grid.
         """
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise InvalidInput(f"size must be a whole number of at least 1, not {size!r}")

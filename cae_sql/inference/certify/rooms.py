@@ -59,43 +59,13 @@ class Rooms:
     def __init__(self, judged: Judged, tables: Tables, drawing: NDArray[np.bool_] | None = None) -> None:
         """What is shown is shown for all of the tables; `drawing` (p',) are parts in a sum (None: all)."""
         boxes, pins, need, insiders, wanted = judged
-        self.occupied = occupied = boxes.atoms.occupied
-        self.drawing = np.ones(boxes.count, dtype=np.bool_) if drawing is None else drawing
-        self.heaviest = np.maximum(occupied.heaviest, 1)
-        """(p',) records of the unit that has most in a part: all of them move together."""
-        self.several = several = occupied.shared(self.drawing)
-        """(p',) parts with a unit that is in others, too."""
-        both = occupied.heaviest + insiders * occupied.second
-        self.divisions = np.ones(boxes.count, dtype=np.int64)
-        """(p',) one part in so many of every room is for each (`sharing`)."""
-        self.units, self.inside = (
-            UnitsByPart(*occupied.by_part(self.drawing), insiders),
-            np.zeros(boxes.count, dtype=np.int64),
-        )
-        """And (p',) what of its rooms a part keeps for records that stay inside."""
         bounds = bounds_of(boxes, pins)
         self.insiders = insiders
         self.loose = boxes.sizes - pins.count
         self.whole = (self.loose > 0) & (self.loose == boxes.sizes)
         """(p',) parts of which nobody is held."""
         self.down, self.up = tables.least - bounds.least, bounds.most - tables.most
-        self.own = tuple(without(room, self.loose, both) for room in (self.down, self.up))
-        """What a record's fellows give it, down and up: without itself, and without the insider."""
-        theirs = boxes.protected
-        alone = (without(room, self.loose, self.heaviest) for room in (self.down, self.up))
-        self.giving = tuple(
-            np.where(several, inside, room)
-            for inside, room in zip(self.own, (self.down, self.up), strict=True)
-        )
-        """The same, without records of two units where these may be in other parts."""
-        self.kept = tuple(
-            np.where(theirs, each, room) for each, room in zip(alone, (self.down, self.up), strict=True)
-        )
-        """What a part gives where one unit gives nothing; spare records give all they have."""
-        self.left = tuple(
-            np.where(several, given, each) for each, given in zip(self.kept, self.giving, strict=True)
-        )
-        """The same, and of parts with units that are in others too what two of them leave."""
+        self._set_units(boxes, np.ones(boxes.count, dtype=np.bool_) if drawing is None else drawing)
         self._set_ends(boxes, pins)
         self.widest = boxes.widest
         """Widest box of somebody: further nobody needs to go."""
@@ -103,6 +73,7 @@ class Rooms:
         self.share = need / max(whole, 1)
         """Part of every room that is for the record itself; the rest is for the insider. The same for all: an
         insider and a record whose boxes differ draw on the same rooms."""
+        theirs = boxes.protected
         self.asked = (
             Wanted(theirs, theirs) if wanted is None else Wanted(theirs & wanted.own, theirs & wanted.free)
         )
@@ -110,6 +81,35 @@ class Rooms:
         self.single = boxes.count > sizes.SINGLE or whole > FINE
         """Whether single floats are enough: rooms then count a little less than they are."""
         self.slack = 0.0 if self.single else 1e-9
+
+    def _set_units(self, boxes: Knowledge, drawing: NDArray[np.bool_]) -> None:
+        """Whose records are where, and what parts give without some of them."""
+        self.occupied, self.drawing, both = boxes.atoms.occupied, drawing, (self.down, self.up)
+        self.heaviest = np.maximum(self.occupied.heaviest, 1)
+        """(p',) records of the unit that has most in a part: all of them move together."""
+        self.several = self.occupied.shared(drawing)
+        """(p',) parts with a unit that is in others, too."""
+        self.divisions = np.ones(boxes.count, dtype=np.int64)
+        """(p',) one part in so many of every room is for each (`sharing`)."""
+        self.units = UnitsByPart(*self.occupied.by_part(drawing), self.insiders)
+        self.inside: Ints = np.zeros(boxes.count, dtype=np.int64)
+        """(p',) what of its rooms a part keeps for records that stay inside."""
+        two = self.occupied.heaviest + self.insiders * self.occupied.second
+        self.own = tuple(without(room, self.loose, two) for room in both)
+        """What a record's fellows give it, down and up: without itself, and without the insider."""
+        alone = (without(room, self.loose, self.heaviest) for room in both)
+        self.kept = tuple(
+            np.where(boxes.protected, each, room) for each, room in zip(alone, both, strict=True)
+        )
+        """What a part gives where one unit gives nothing; spare records give all they have."""
+        # of a basis, whose parts are not chosen, the judged unit and the insider may be in any
+        self.giving = tuple(
+            np.where(self.several, own, room) for own, room in zip(self.own, both, strict=True)
+        )
+        self.left = tuple(
+            np.where(self.several, own, each) for own, each in zip(self.own, self.kept, strict=True)
+        )
+        """What basic parts give, all of them and where one unit gives nothing."""
 
     def _set_ends(self, boxes: Knowledge, pins: Pins) -> None:
         """Between which values records are, and between which they may be."""
