@@ -112,8 +112,7 @@ class AnsweredSystem:
         if len(self.lumps) and (resolution is None or self.unit_of is not None):
             raise InvalidInput("lumps need a grid, a resolution, and are of records that are their own units")
         self.grid = Grid.of(minimum, maximum, resolution, self.size + sum(self.lumps.tolist()))
-        self._top = int(self.grid.top)
-        self.answers = list[Answer]()
+        self._top, self.answers = int(self.grid.top), list[Answer]()
         self.ranges, self.observed = KeptRanges(seed), list[Query]()
         """What ranges of other statistics than sums say, and what these make likely, as "about"."""
         self.seed, self.prior, self._pool_size = seed, prior, pool
