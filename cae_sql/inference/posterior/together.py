@@ -200,7 +200,8 @@ class Totals:
         middle = np.add.reduceat(rows * (fit.means[columns] - (width - 1) / 2), starts) + shift * deviation
         away = width * np.arange(spectrum.length) - middle[:, None]
         logs = -0.5 * stiffness(leverage, deviation**2)[:, None] * away**2
-        narrowed = total * np.exp(logs - np.where(total > 0, logs, -np.inf).max(axis=1, keepdims=True))
+        above = logs - np.where(total > 0, logs, -np.inf).max(axis=1, keepdims=True)
+        narrowed = total * np.exp(np.minimum(above, 0.0))  # above it there is nothing
         narrowed /= narrowed.sum(axis=1, keepdims=True)
         whole = Domain(0, max(spectrum.length - 1, 1), 1)
         left, bare = (areas_of_rows(_gathered(each), whole) for each in (narrowed, base))
@@ -263,6 +264,8 @@ class _Spectra:
         """(u, m) distributions."""
         found = np.fft.irfft(spectra, 1 << (self.length - 1).bit_length(), axis=1)[:, : self.length]
         found[found < ALTERNATING * found.max(axis=1, keepdims=True)] = 0.0
+        # what no records can have leaves nothing open
+        found[~(found > 0).any(axis=1), 0] = 1.0
         found /= found.sum(axis=1, keepdims=True)
         return found
 

@@ -61,6 +61,27 @@ def test_a_persons_total_is_refused_and_groups_are_told(stays: Path) -> None:
             gate.execute("SELECT sum(charge) FROM stays WHERE ward = 'a' AND patient <> 7")
 
 
+def test_an_extreme_and_ranges_of_statistics_are_told_of_large_groups(stays: Path) -> None:
+    with duckdb.connect(str(stays)) as connection:
+        ((greatest,),) = connection.sql("SELECT max(charge) FROM stays WHERE ward = 'a'").fetchall()
+        ((true,),) = connection.sql("SELECT count(*) FROM stays WHERE charge > 50").fetchall()
+    with Gate.open(stays, policy()) as gate:
+        assert gate.execute("SELECT max(charge) FROM stays WHERE ward = 'a'").fetchall() == [(greatest,)]
+        count = "count_if(charge > 50)"
+        ((low, high),) = gate.execute(f"SELECT AT_LEAST({count}), AT_MOST({count}) FROM stays").fetchall()
+        assert low <= true <= high
+        assert high - low < 200
+        # of a sum with weights of its own nobody knows whose rows weigh more together
+        weighted = "SUM(charge * CASE WHEN ward = 'a' THEN 3 WHEN ward = 'b' THEN 2 ELSE 1 END)"
+        with pytest.raises(QueryRefused):
+            gate.execute(f"SELECT AT_LEAST({weighted}), AT_MOST({weighted}) FROM stays")
+
+
+def test_a_persons_greatest_row_is_not_told(stays: Path) -> None:
+    with Gate.open(stays, policy()) as gate, pytest.raises(QueryRefused):
+        gate.execute("SELECT max(charge) FROM stays WHERE patient = 7")
+
+
 def test_without_a_unit_rows_alone_are_protected(stays: Path) -> None:
     """The same statement, which the unit refuses."""
     with Gate.open(stays, policy("")) as gate:
