@@ -8,7 +8,8 @@ With y how far values of v may be from their means, each over its own deviation,
 d moves by B_d B_vᵀ (I − E_v)⁻¹ y, at most Σ |G_dc| |y_c| over v's records and |B_d B_vᵀ| |y| ρ_v / (1 − ρ_v);
 that of a total as its records' do, each by its share of the deviation.
 
-The most over all v is bounded by columns first: u has at most the sum of what its records' columns have. Of
+The most over all v is bounded by leverage alone first, which is enough where units are many; then by columns:
+u has at most the sum of what its records' columns have. Of
 records and totals that this leaves open, v by v, the most of what moves the mean at each of some levels of
 what is added to leverage.
 
@@ -30,7 +31,7 @@ from cae_sql.inference.posterior.bell import STILL, SURE
 from cae_sql.inference.posterior.insiders import FINER, Measure, of_ranges
 from cae_sql.inference.posterior.likely import Likely
 from cae_sql.inference.posterior.noisy import braked
-from cae_sql.inference.posterior.together import AT_ONCE, Shapes, Totals, blocks
+from cae_sql.inference.posterior.together import AT_ONCE, SMALL, Shapes, Totals, blocks
 from cae_sql.inference.posterior.weights import Floats, Ints
 from cae_sql.threads import alone
 
@@ -48,12 +49,6 @@ class Told:
 
     likely: Likely
     shapes: Shapes
-    turned: list[Floats]
-    """Z by columns, (q, m), by each factor."""
-    square: Floats
-    """(q, q) G ∘ G."""
-    leverage: Floats
-    """(u,) ρ."""
     reach: Floats | None
     """(q,) how far a record of each column may be from its mean, over its deviation; None: nobody is an
     insider."""
@@ -61,25 +56,61 @@ class Told:
     @classmethod
     def of(cls, likely: Likely, values: Floats | None) -> Told:
         """`values` (q, m) are what an insider may have in a record of each column; None: there is none."""
-        fit, count = likely.fit, likely.fit.observed.people
-        variances = np.maximum(fit.variances[:count], 0.0)
+        fit, count, reach = likely.fit, likely.fit.observed.people, None
+        if values is not None:
+            variances = fit.variances[:count]
+            away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0)
+            moving = variances > STILL
+            reach = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
+        return cls(likely, Shapes.of(likely), reach)
+
+    @cached_property
+    def mine(self) -> scipy.sparse.csr_array:
+        """(u, q) records."""
+        return self.shapes.records(self.likely.fit.observed.people)
+
+    @cached_property
+    def turned(self) -> list[Floats]:
+        """Z by columns, (q, m), by each factor."""
+        fit, count = self.likely.fit, self.likely.fit.observed.people
+        deviations = np.sqrt(np.maximum(fit.variances[:count], 0.0))
         matrix, factors = fit.observed.matrix[:, :count].toarray(), [fit.factor]
         if fit.beside is not None:
             factors.append(fit.beside[1])
         with alone():
-            turned = [(each.root @ matrix * np.sqrt(variances)).T for each in factors]
-            square = np.maximum.reduce([(each @ each.T) ** 2 for each in turned])
-        shapes, reach = Shapes.of(likely), None
-        mine = shapes.records(count)
-        if values is not None:
-            moving = variances > STILL
-            away = np.abs(values[:count] - fit.means[:count, None]).max(axis=1, initial=0.0)
-            reach = np.where(moving, away / np.sqrt(np.where(moving, variances, 1.0)), 0.0)
-        rho = shapes.leverage(turned, square)
-        if fit.apart is not None:
-            own, spreads = fit.apart
-            rho = braked(rho, shapes.leverage([own.T], (own.T @ own) ** 2), mine @ spreads)
-        return cls(likely, shapes, turned, square, rho, reach)
+            return [(each.root @ matrix * deviations).T for each in factors]
+
+    @cached_property
+    def square(self) -> Floats:
+        """(q, q) G ∘ G."""
+        with alone():
+            found: Floats = np.maximum.reduce([(each @ each.T) ** 2 for each in self.turned])
+        return found
+
+    @cached_property
+    def leverage(self) -> Floats:
+        """(u,) ρ."""
+        rho, fit = self.shapes.leverage(self.turned, self.square), self.likely.fit
+        if fit.apart is None:
+            return rho
+        own, spreads = fit.apart
+        return braked(rho, self.shapes.leverage([own.T], (own.T @ own) ** 2), self.mine @ spreads)
+
+    def by_leverage(self) -> tuple[Floats, Floats, Floats] | None:
+        """(u,) bounds of ρ, and (q,) each of what any unit adds to the leverage of a record of each column,
+        and to its mean over its deviation: as |G_dc| ≤ √(h_d h_c). None where that says little."""
+        fit = self.likely.fit
+        h = fit.leverage[: fit.observed.people]
+        rho = self.mine @ h
+        if fit.beside is not None or fit.apart is not None or rho.max(initial=0.0) > SMALL:
+            return None
+        if self.reach is None:
+            return rho, np.zeros(len(h)), np.zeros(len(h))
+        left = 1.0 - rho
+        moved = self.mine @ (np.sqrt(h) * self.reach) + rho / left * np.sqrt(
+            rho * (self.mine @ self.reach**2)
+        )
+        return rho, h * (rho / left).max(), np.sqrt(h) * moved.max()
 
     # --- by columns
 
@@ -97,7 +128,7 @@ class Told:
         assert self.reach is not None
         fit = self.likely.fit
         only = self.likely.known.atoms.occupied.numbers[fit.observed.atoms] == 1
-        mine, size = self.shapes.records(len(self.square)), np.sqrt(self.square[:, columns])
+        mine, size = self.mine, np.sqrt(self.square[:, columns])
         left = np.maximum(1.0 - self.leverage, SURE)
         again = self.leverage / left * np.sqrt(mine @ self.reach**2)
         for units in blocks(self.shapes.count, len(columns)):
@@ -111,7 +142,7 @@ class Told:
 
     def _of_units(self, some: Ints) -> Iterator[tuple[Ints, Floats, Floats]]:
         """The same of some shapes."""
-        mine, left = self.shapes.records(len(self.square)), np.maximum(1.0 - self.leverage, SURE)
+        mine, left = self.mine, np.maximum(1.0 - self.leverage, SURE)
         toward, size, weights = np.asarray(mine[some] @ self.square), np.sqrt(self.square), self.weights[some]
         of_rows, those = np.asarray(mine[some] @ size), self.shapes.some(some)
         for units, _, moved in self._of_columns(np.arange(len(self.square))):
@@ -128,10 +159,9 @@ class Told:
     @cached_property
     def weights(self) -> scipy.sparse.csr_array:
         """(u, q) how far a total moves, over its deviation, if the mean of each column does over its own."""
-        mine, variances = self.shapes.records(len(self.square)), self.likely.fit.variances[: len(self.square)]
-        deviations = np.sqrt(np.maximum(variances, 0.0))
-        whole = np.sqrt(np.maximum(mine @ deviations**2, STILL))
-        found: scipy.sparse.csr_array = mine.multiply(deviations).multiply(1.0 / whole[:, None]).tocsr()
+        deviations = np.sqrt(np.maximum(self.likely.fit.variances[: self.mine.shape[1]], 0.0))
+        whole = np.sqrt(np.maximum(self.mine @ deviations**2, STILL))
+        found: scipy.sparse.csr_array = self.mine.multiply(deviations).multiply(1.0 / whole[:, None]).tocsr()
         return found
 
     def levels(self, some: Ints, of_units: bool) -> Floats:
@@ -176,8 +206,17 @@ def with_units(
     totals = Totals.of(likely, measure.baselines, None if values is None else told.shapes)
     if not totals.known:
         return False
-    atoms = likely.fit.observed.atoms
-    by_units = totals.risks(told.shapes, told.leverage, np.zeros(told.shapes.count))
+    none = np.zeros(told.shapes.count)
+    by_leverage = None if totals.linked else told.by_leverage()
+    if by_leverage is not None:
+        rho, gain, shift = by_leverage
+        bad = _of_columns(likely, measure, np.arange(len(gain)), gain[:, None], shift[:, None])
+        most = np.minimum(rho + told.mine @ gain, 1.0), told.weights @ shift
+        by_units = totals.risks(told.shapes, *most)
+        if bad.max(initial=-np.inf) <= enough and by_units.max(initial=-np.inf) <= enough:
+            _raise(told, worst, bad, by_units)
+            return True
+    bad, by_units = np.full(told.mine.shape[1], -np.inf), totals.risks(told.shapes, told.leverage, none)
     if values is not None:
         gain, shift = told.by_columns()
         columns = np.arange(len(gain))
@@ -186,16 +225,21 @@ def with_units(
         if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
             levels = told.levels(open_, of_units=False)
             bad[open_] = _of_columns(likely, measure, open_, levels[0], levels[1], FINER)
-        np.maximum.at(worst, atoms, bad)
         _raise_with_insiders(told, totals, by_units, (gain, shift), enough, allowance)
+    _raise(told, worst, bad, by_units)
     # a record of whom an extreme says something, to whom an insider's records do not attain it
     for linked, _ in totals.linked:
         each = Shapes.of_records(linked.columns)
         risk = totals.risks(each, likely.fit.leverage[linked.columns], np.zeros(each.count))
-        np.maximum.at(worst, atoms[linked.columns], risk)
-    unit, place = np.nonzero(told.shapes.rows)
-    np.maximum.at(worst, atoms[told.shapes.columns[unit, place]], by_units[unit])
+        np.maximum.at(worst, likely.fit.observed.atoms[linked.columns], risk)
     return True
+
+
+def _raise(told: Told, worst: Floats, bad: Floats, by_units: Floats) -> None:
+    """Raise how bad records of atoms are, (p,), to that of columns, (q,), and to that of totals, (u,)."""
+    atoms, (unit, place) = told.likely.fit.observed.atoms, np.nonzero(told.shapes.rows)
+    np.maximum.at(worst, atoms, bad)
+    np.maximum.at(worst, atoms[told.shapes.columns[unit, place]], by_units[unit])
 
 
 def _raise_with_insiders(
@@ -203,7 +247,7 @@ def _raise_with_insiders(
     allowance: Allowance,
 ) -> None:  # fmt: skip
     """Raise risks of totals, (u,), to those with an insider; `most` is `Told.by_columns`."""
-    rho, mine = told.leverage, told.shapes.records(len(told.square))
+    rho, mine = told.leverage, told.mine
     some = np.flatnonzero(by_units <= enough)
     bounds = np.minimum(rho + mine @ most[0], 1.0)[some], (told.weights @ most[1])[some]
     by_units[some] = np.maximum(by_units[some], totals.risks(told.shapes.some(some), *bounds))
