@@ -206,27 +206,12 @@ def with_units(
     totals = Totals.of(likely, measure.baselines, None if values is None else told.shapes)
     if not totals.known:
         return False
-    none = np.zeros(told.shapes.count)
-    by_leverage = None if totals.linked else told.by_leverage()
-    if by_leverage is not None:
-        rho, gain, shift = by_leverage
-        bad = _of_columns(likely, measure, np.arange(len(gain)), gain[:, None], shift[:, None])
-        most = np.minimum(rho + told.mine @ gain, 1.0), told.weights @ shift
-        by_units = totals.risks(told.shapes, *most)
-        if bad.max(initial=-np.inf) <= enough and by_units.max(initial=-np.inf) <= enough:
-            _raise(told, worst, bad, by_units)
-            return True
-    bad, by_units = np.full(told.mine.shape[1], -np.inf), totals.risks(told.shapes, told.leverage, none)
-    if values is not None:
-        gain, shift = told.by_columns()
-        columns = np.arange(len(gain))
-        bad = _of_columns(likely, measure, columns, gain[:, None], shift[:, None])
-        open_ = np.flatnonzero(~(bad <= enough))
-        if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
-            levels = told.levels(open_, of_units=False)
-            bad[open_] = _of_columns(likely, measure, open_, levels[0], levels[1], FINER)
-        _raise_with_insiders(told, totals, by_units, (gain, shift), enough, allowance)
-    _raise(told, worst, bad, by_units)
+    found = None if totals.linked else _by_leverage(told, totals, measure)
+    if found is None or not all(each.max(initial=-np.inf) <= enough for each in found):
+        found = _by_units(told, totals, measure, enough, allowance)
+    atoms, (unit, place) = likely.fit.observed.atoms, np.nonzero(told.shapes.rows)
+    np.maximum.at(worst, atoms, found[0])
+    np.maximum.at(worst, atoms[told.shapes.columns[unit, place]], found[1][unit])
     # a record of whom an extreme says something, to whom an insider's records do not attain it
     for linked, _ in totals.linked:
         each = Shapes.of_records(linked.columns)
@@ -235,11 +220,32 @@ def with_units(
     return True
 
 
-def _raise(told: Told, worst: Floats, bad: Floats, by_units: Floats) -> None:
-    """Raise how bad records of atoms are, (p,), to that of columns, (q,), and to that of totals, (u,)."""
-    atoms, (unit, place) = told.likely.fit.observed.atoms, np.nonzero(told.shapes.rows)
-    np.maximum.at(worst, atoms, bad)
-    np.maximum.at(worst, atoms[told.shapes.columns[unit, place]], by_units[unit])
+def _by_leverage(told: Told, totals: Totals, measure: Measure) -> tuple[Floats, Floats] | None:
+    """How bad at most, (q,) for a record of each column and (u,) for totals, by leverage alone."""
+    found = told.by_leverage()
+    if found is None:
+        return None
+    rho, gain, shift = found
+    bad = _of_columns(told.likely, measure, np.arange(len(gain)), gain[:, None], shift[:, None])
+    return bad, totals.risks(told.shapes, np.minimum(rho + told.mine @ gain, 1.0), told.weights @ shift)
+
+
+def _by_units(
+    told: Told, totals: Totals, measure: Measure, enough: float, allowance: Allowance
+) -> tuple[Floats, Floats]:
+    """The same by what units have in common; of records without an insider nothing is said."""
+    bad = np.full(told.mine.shape[1], -np.inf)
+    by_units = totals.risks(told.shapes, told.leverage, np.zeros(told.shapes.count))
+    if told.reach is None:
+        return bad, by_units
+    gain, shift = told.by_columns()
+    bad = _of_columns(told.likely, measure, np.arange(len(gain)), gain[:, None], shift[:, None])
+    open_ = np.flatnonzero(~(bad <= enough))
+    if len(open_) and allowance.spend(PAIR * len(open_) * told.shapes.count):
+        levels = told.levels(open_, of_units=False)
+        bad[open_] = _of_columns(told.likely, measure, open_, levels[0], levels[1], FINER)
+    _raise_with_insiders(told, totals, by_units, (gain, shift), enough, allowance)
+    return bad, by_units
 
 
 def _raise_with_insiders(
