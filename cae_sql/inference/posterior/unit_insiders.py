@@ -9,9 +9,8 @@ d moves by B_d B_vᵀ (I − E_v)⁻¹ y, at most Σ |G_dc| |y_c| over v's recor
 that of a total as its records' do, each by its share of the deviation.
 
 The most over all v is bounded by leverage alone first, which is enough where units are many; then by columns:
-u has at most the sum of what its records' columns have. Of
-records and totals that this leaves open, v by v, the most of what moves the mean at each of some levels of
-what is added to leverage.
+u has at most the sum of what its records' columns have. Of records and totals that this leaves open it is
+found v by v: the most of what moves the mean at each of some levels of what is added to leverage.
 
 Source: `mathematics.md`, 11; the bounds are Cauchy and Schwarz.
 """
