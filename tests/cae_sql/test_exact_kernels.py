@@ -91,8 +91,24 @@ def paid(draw: Generator) -> Call:
     )  # fmt: skip
     toll = Toll(draw.normal(size=(ranges, parts)), draw.random((ranges, parts)), 9 * draw.random(ranges))
     payers = draw.permutation(parts)[: size + many]
+    alone = int(draw.integers(1, 7))
     return (
-        records, theirs, payers, room, np.maximum(room - 2, 0), moves, toll, int(draw.integers(1, 7)), 0, whom
+        records, theirs, payers, room, np.maximum(room - 2, 0), moves, toll, alone,
+        units_in(draw, parts), 0, whom
+    )  # fmt: skip
+
+
+def units_in(draw: Generator, parts: int) -> kernel_moves.UnitsByPart:
+    """Some units in random parts; or every record a unit, in half of all."""
+    none, insiders = np.zeros(0, np.int64), int(draw.integers(0, 2))
+    if draw.random() < 0.5:
+        return kernel_moves.UnitsByPart(none, none, none, none, insiders, counts(draw, 1, parts))
+    there = draw.random((parts, 6)) < 0.4
+    part, unit = np.nonzero(there)
+    by_unit, of_unit = np.nonzero(there.T)
+    return kernel_moves.UnitsByPart(
+        np.searchsorted(part, np.arange(parts + 1)), unit, np.searchsorted(by_unit, np.arange(7)), of_unit,
+        insiders, counts(draw, 3, parts),
     )  # fmt: skip
 
 

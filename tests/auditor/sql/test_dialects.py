@@ -304,7 +304,7 @@ def test_answers_are_the_same_behind_the_gates_parser(tmp_path_factory: pytest.T
 
 
 class _Protection:
-    table, column, key = "items", "secret", "id"
+    table, column, key, unit = "items", "secret", "id", None
     public = tuple(TABLES["items"])
 
 
