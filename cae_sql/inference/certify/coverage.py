@@ -112,21 +112,22 @@ class Coverage:
         allowance.spend(2 * rooms.count * (1 + self.question_tables.roomy_table.rank) / ENTRIES)
         far = Far(rooms)
         # moves inside of a part change what ranges of statistics say
-        closed, sharing = rooms.rich(need) & (not self.soft and self.ways.closed_form), None
-        if self.judged.boxes.atoms.units is not None:
-            sharing = Sharing(rooms.occupied, rooms.drawing)
-            rooms.keep_inside(closed, need)
+        closed = rooms.rich(need) & (not self.soft and self.ways.closed_form)
         far.show(np.flatnonzero(closed), need)
+        payments, sharing = Payments(self.question_tables, rooms, self.toll, need, allowance), None
+        if rooms.several.any() and len(far.left(need)):
+            rooms.keep_inside(closed, need)
+            sharing = Sharing(rooms.occupied, rooms.drawing)
         for part_of in (1.0,) if sharing is None else ROUNDS:
-            left = far.left(need)
-            if not len(left) or (sharing is not None and allowance.over and part_of > ROUNDS[0]):
-                break
-            lacking = far.lacking(need)
+            left, lacking = far.left(need), far.lacking(need)
             if sharing is not None:
+                if not len(left) or (allowance.over and part_of > ROUNDS[0]):
+                    break
                 rooms.divisions = sharing.divisions(lacking, part_of)
-            far.add(left, self._reach(left), basic)
+            if len(left):
+                far.add(left, self._reach(left), basic)
             if self.ways.payments:
-                Payments(self.question_tables, rooms, self.toll, need, allowance).show(far, keep)
+                payments.show(far, keep)
             if sharing is not None:
                 sharing.take(lacking & ~far.lacking(need))
         # parts that were not asked about are not shown, unless they have no protected record

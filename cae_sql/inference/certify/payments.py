@@ -38,6 +38,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cae_sql.cached import cached_property
 from cae_sql.inference import sizes
 from cae_sql.inference.allowance import ENTRIES, LANES, Allowance
 from cae_sql.inference.certify.rooms import Far, Rooms
@@ -76,6 +77,12 @@ class Payments:
         self.question_tables, self.rooms, self.toll = question_tables, rooms, toll
         self.need, self.allowance = need, allowance
         self._moves, self._found, self._bases = NO_MOVES, list[Moves](), list[Payers]()
+        self._further = self._further_bases()
+
+    @cached_property
+    def _marks(self) -> Columns:
+        """(p', k) of all parts in all sums."""
+        return self.question_tables.marks_of(np.arange(self.rooms.count))
 
     def show(self, far: Far, keep: bool = False) -> None:
         """Add to `far`, for parts that are still open, what many moves together show.
@@ -86,8 +93,6 @@ class Payments:
         left = far.left(self.need)
         if not len(left) or self.allowance.over:
             return
-        self._marks = self.question_tables.marks_of(np.arange(self.rooms.count))
-        self._further = self._further_bases()
         for divided in np.unique(self.rooms.divisions[left]).tolist():
             some = left[self.rooms.divisions[left] == divided]
             self._shares = _Shares(self.rooms, self.need, self._marks, divided)

@@ -4,9 +4,9 @@ All rooms are divided in two, one part for a record, one for an insider, and cou
 give themselves. What pays for two different records' moves may be the same part, since each keeps to its own
 share of every room.
 
-Where units have several records, whatever is said of a record is said of all that a unit has in a part: these
-go n times as far, n by the unit with most of them there. Of parts with units that are in other parts too
-neither the unit's own records nor the insider's pay anybody.
+Where units have several records, what is said of a record is said of all that a unit has in a part: these
+go n times as far, n by the unit with most of them there. A unit's parts share rooms (`sharing`). A basis has
+of parts with units that are elsewhere, too, what the records of two of them leave.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from cae_sql.inference import sizes
 from cae_sql.inference.facts.extremes import Pins, bounds_of
 from cae_sql.inference.facts.knowledge import Knowledge
 from cae_sql.inference.facts.query import Ints
+from cae_sql.inference.facts.units import NONE
 from cae_sql.inference.tables.exchange import Tables
 from cae_sql.inference.tables.kernel_moves import UnitsByPart
 
@@ -91,7 +92,8 @@ class Rooms:
         """(p',) parts with a unit that is in others, too."""
         self.divisions = np.ones(boxes.count, dtype=np.int64)
         """(p',) one part in so many of every room is for each (`sharing`)."""
-        self.units = UnitsByPart(*self.occupied.by_part(drawing), self.insiders)
+        whose = self.occupied.by_part if self.several.any() else (NONE,) * 4
+        self.units = UnitsByPart(*whose, self.insiders)
         self.inside: Ints = np.zeros(boxes.count, dtype=np.int64)
         """(p',) what of its rooms a part keeps for records that stay inside."""
         two = self.occupied.heaviest + self.insiders * self.occupied.second

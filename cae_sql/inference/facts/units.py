@@ -1,10 +1,10 @@
 """Units of protection: persons who have several records, and where these are.
 
 Who has which records is public. Protected are each record and every sum over some of a unit's records, its
-total first; an insider is a unit and knows all of its records. Of a part of the table only three numbers
-matter: how many records the unit with most of them has there, how many the next one, and how many units
-there are. A unit with records in several parts is shown by the runs of its parts added up, so these must
-be shown around one table, out of rooms that none of them uses twice: each room is divided among its parts.
+total first; an insider is a unit and knows all of its records. Where all units of a part are in no other one
+two numbers matter: how many records the unit with most of them has there, and how many the next one. A unit
+with records in several parts is shown by the runs of its parts added up, so these must be shown around one
+table, out of rooms that none of them uses twice (`certify/sharing`).
 
 Source: `mathematics.md`, 11.
 """
@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cae_sql.cached import cached_property
 from cae_sql.errors import InvalidInput
 from cae_sql.inference.facts.query import Ints
 
@@ -75,15 +76,28 @@ class Occupied:
         """Where every record is a unit of its own."""
         return cls(np.minimum(sizes, 1), np.minimum(np.maximum(sizes - 1, 0), 1), sizes)
 
-    def by_part(self, drawing: NDArray[np.bool_]) -> tuple[Ints, Ints, Ints, Ints]:
+    @cached_property
+    def by_part(self) -> tuple[Ints, Ints, Ints, Ints]:
         """(p + 1,) where the units of each part begin, and which they are; (u + 1,) where the parts of each
-        unit begin, and which; nothing where no unit is in several of some parts, (p,)."""
-        if not self.shared(drawing).any():
-            return NONE, NONE, NONE, NONE
+        unit begin, and which."""
         order = np.argsort(self.part, kind="stable")
         firsts = np.searchsorted(self.part[order], np.arange(len(self.heaviest) + 1))
         starts = np.searchsorted(self.unit, np.arange(int(self.unit.max()) + 2))
         return firsts, self.unit[order], starts, self.part
+
+    @cached_property
+    def alike(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Units with like records in like parts, once: (a, k) parts and (a, k) records in each, 0 where there
+        are fewer; and (v,) the units, with which of them each is, (v,)."""
+        # pairs come by unit
+        starts = np.flatnonzero(np.diff(self.unit, prepend=-1))
+        names = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(self.unit)))
+        places = np.arange(len(self.unit)) - starts[names]
+        whole = np.zeros((len(starts), 2, int(places.max(initial=0)) + 1), dtype=np.int64)
+        whole[names, 0, places], whole[names, 1, places] = self.part, self.rows
+        rows = whole.reshape(len(whole), -1).view(np.dtype((np.void, whole[:1].nbytes)))[:, 0]
+        _, once, which = np.unique(rows, return_index=True, return_inverse=True)
+        return whole[once, 0], whole[once, 1], self.unit[starts], which
 
     def most(self, costs: NDArray[np.float64]) -> float:
         """What all records of one unit cost at most, by what one record of each part costs, (p,)."""

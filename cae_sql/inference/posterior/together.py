@@ -60,18 +60,14 @@ class Shapes:
     @classmethod
     def of(cls, likely: Likely) -> Shapes:
         """Of all units with protected records."""
-        occupied, seen = likely.known.atoms.occupied, likely.fit.observed
-        some = likely.known.protected[occupied.part]
-        unit, part, rows = occupied.unit[some], occupied.part[some], occupied.rows[some]
-        # pairs come by unit
-        starts = np.flatnonzero(np.diff(unit, prepend=-1))
-        names = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(unit)))
-        places = np.arange(len(unit)) - starts[names]
-        whole = np.zeros((len(starts), 2, int(places.max(initial=0)) + 1), dtype=np.int64)
-        whole[names, 0, places], whole[names, 1, places] = np.searchsorted(seen.atoms, part), rows
-        alike = whole.reshape(len(whole), -1).view(np.dtype((np.void, whole[:1].nbytes)))[:, 0]
-        _, once, which, units = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
-        return cls(whole[once, 0], whole[once, 1], units, unit[starts], which)
+        (parts, rows, names, which), known = likely.known.atoms.occupied.alike, likely.known
+        mine = np.flatnonzero(known.protected[parts[:, 0]])  # spare records are units of parts of their own
+        place = np.full(len(parts), -1)
+        place[mine] = np.arange(len(mine))
+        own = place[which] >= 0
+        names, which, rows = names[own], place[which][own], rows[mine]
+        columns = np.where(rows > 0, np.searchsorted(likely.fit.observed.atoms, parts[mine]), 0)
+        return cls(columns, rows, np.bincount(which, minlength=len(mine)), names, which)
 
     @classmethod
     def of_records(cls, columns: Ints) -> Shapes:

@@ -44,10 +44,10 @@ def test_parts_share_units_where_one_has_records_in_two_of_them(seed: int) -> No
     members = np.flatnonzero(np.isin(labels, some))
     for count in (1, 2):
         assert largest(units, members, count) == sum(sorted(counts)[-count:])
-    firsts, of_part, starts, of_unit = found.by_part(drawing)
-    for part in range(parts if len(firsts) else 0):
+    firsts, of_part, starts, of_unit = found.by_part
+    for part in range(parts):
         assert set(of_part[firsts[part] : firsts[part + 1]]) == set(units[labels == part])
-    for unit in np.unique(units) if len(firsts) else ():
+    for unit in np.unique(units):
         assert set(of_unit[starts[unit] : starts[unit + 1]]) == set(labels[units == unit])
 
 
