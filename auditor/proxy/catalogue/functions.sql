@@ -88,9 +88,9 @@ CREATE MACRO cae_col_description(a, b) AS (SELECT min(cae_remark) FROM c.cae_rem
     WHERE cae_remarked = a AND cae_place = b);
 CREATE MACRO cae_obj_description(a) AS NULL::VARCHAR, (a, b) AS (SELECT min(cae_remark) FROM c.cae_remarks
     WHERE cae_remarked = a AND cae_place = 0 AND b = 'pg_class');
-CREATE MACRO cae_no_text() AS NULL::VARCHAR, (a) AS NULL::VARCHAR, (a, b) AS NULL::VARCHAR, (a, b, d) AS NULL::VARCHAR;
-CREATE MACRO cae_empty() AS '', (a) AS CASE WHEN a IS NOT NULL THEN '' END;
-CREATE MACRO cae_never() AS false, (a) AS CASE WHEN a IS NOT NULL THEN false END, (a, b) AS false, (a, b, d) AS false;
+CREATE MACRO cae_no_text(a) AS NULL::VARCHAR, (a, b) AS NULL::VARCHAR, (a, b, d) AS NULL::VARCHAR;
+CREATE MACRO cae_empty(a) AS CASE WHEN a IS NOT NULL THEN '' END;
+CREATE MACRO cae_never(a) AS CASE WHEN a IS NOT NULL THEN false END, (a, b) AS false, (a, b, d) AS false;
 CREATE MACRO cae_no_numbers(a) AS CASE WHEN a IS NOT NULL THEN []::INTEGER[] END;
 CREATE MACRO cae_no_access(a, b) AS []::VARCHAR[];
 -- Access is given to the owner and to everybody, one privilege in an entry.
@@ -99,11 +99,17 @@ CREATE MACRO cae_aclexplode(x) AS list_transform(x, lambda cae_e: {
     'privilege_type': CASE list_extract(string_split(list_extract(string_split(cae_e, '='), 2), '/'), 1)
         WHEN 'r' THEN 'SELECT' WHEN 'U' THEN 'USAGE' WHEN 'c' THEN 'CONNECT' WHEN 'X' THEN 'EXECUTE' END,
     'is_grantable': false});
-CREATE MACRO cae_no_number() AS NULL::BIGINT, (a) AS NULL::BIGINT, (a, b) AS NULL::BIGINT;
-CREATE MACRO cae_no_object() AS 0::UINTEGER;
-CREATE MACRO cae_no_time() AS NULL::TIMESTAMPTZ;
-CREATE MACRO cae_transaction() AS 1::BIGINT;
+CREATE MACRO cae_no_number(a) AS NULL::BIGINT, (a, b) AS NULL::BIGINT;
+
+-- What is the same in every session.
 CREATE MACRO cae_encoding() AS 'UTF8';
+CREATE MACRO cae_false() AS false;
+CREATE MACRO cae_transaction() AS 1::BIGINT;
+CREATE MACRO cae_no_transaction() AS NULL::BIGINT;
+CREATE MACRO cae_no_position() AS NULL::VARCHAR;
+CREATE MACRO cae_no_time() AS NULL::TIMESTAMPTZ;
+CREATE MACRO cae_no_schema() AS 0::UINTEGER;
+CREATE MACRO cae_unlocked() AS '';
 
 -- What a user may do: read tables, use schemas and types, connect.
 CREATE MACRO cae_may_select(a, b) AS contains(lower(b), 'select'), (u, a, b) AS contains(lower(b), 'select');

@@ -19,6 +19,7 @@ from auditor.proxy.values.errors import BadParameter, NotRepresentable, invalid_
 from auditor.proxy.values.types import Type
 
 MAX_DIMENSIONS = 6
+"""As in PostgreSQL."""
 MAX_ELEMENTS = 100_000
 """Of an array that a client sends."""
 _QUOTED = re.compile(rb'[{},"\\ \t\n\r\v\f]')

@@ -91,9 +91,7 @@ def expanded(formats: Sequence[int], columns: int) -> tuple[int, ...]:
 
 
 def _writer(column: ResultType, code: int, zone: tzinfo) -> Writer:
-    leaf = column
-    while leaf.element is not None:
-        leaf = leaf.element
+    leaf = column.element or column
     codec = codec_of(column.type, zone, leaf.duckdb)
     write = codec.write_binary if code == BINARY else codec.write_text
     if write is None:
