@@ -16,6 +16,7 @@ from auditor.proxy.values.errors import NotRepresentable
 from auditor.proxy.values.results import result_type
 from auditor.proxy.values.types import Type
 from auditor.sql import limits
+from auditor.sql.postgres import reading
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, folded
 from auditor.sql.understood import NotUnderstood
 
@@ -281,9 +282,7 @@ class Expressions:
             if tuple(map(folded, view.path)) == path:
                 if path not in self._views:
                     self._views[path] = []  # what it reads it cannot be
-                    self._views[path] = _renamed(
-                        self.columns_of(_parsed(view.query), depth + 1), view.columns
-                    )
+                    self._views[path] = _renamed(self.columns_of(parsed(view.query), depth + 1), view.columns)
                 return self._views[path]
         return []
 
@@ -299,9 +298,10 @@ def _renamed(columns: Columns, names: Sequence[str]) -> Columns:
     return [(names[i] if i < len(names) else name, type_) for i, (name, type_) in enumerate(columns)]
 
 
-def _parsed(query: str) -> exp.Expr | None:
+def parsed(query: str, dialect: Dialect = "duckdb") -> exp.Expr | None:
+    """The tree of a query; None for a text that is not read."""
     try:
-        return limits.parse(query)
+        return reading.read(query) if dialect == "postgres" else limits.parse(query)
     except (NotUnderstood, RecursionError):
         return None
 
