@@ -94,9 +94,9 @@ def growth(
     found = list[Growth]()
     for name, taught in heard.items():
         looks = [list[Look]() for _ in classes]
-        for party, entry in _told_again(knowledge, taught):
+        for party, number in _told_again(knowledge, taught):
             for known, (codes, shared), mine in zip(party.columns, classes, looks, strict=True):
-                mine.append(_look(knowledge, known, codes, len(shared), entry))
+                mine.append(_look(knowledge, known, codes, len(shared), number))
             done += 1
             told(done, of)
         for place, (known, (codes, shared)) in enumerate(zip(party.columns, classes, strict=True)):
