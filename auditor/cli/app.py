@@ -170,7 +170,7 @@ def risk(
         held = gate.held()
         frame = gate.risk(candidates.value, most, told)
         nearest = [] if form is Format.CSV else _nearest(gate)
-    beyond = _beyond(frame, rules)
+    beyond = classes_beyond(frame, rules)
     proved = None if frame.empty else float(frame["risk"].max())
     by = [name for name in ("risk", "looked_at", "risk_at_most") if name in frame]
     shown = frame.sort_values(by, ascending=False, kind="stable").head(len(frame) if most is None else most)
@@ -305,6 +305,7 @@ _HERE = (demo, init, query, check, risk, history, verify, renew)
 _ELSEWHERE = {
     "attack": "attacking",
     "audit": "auditing",
+    "report": "reporting",
     "sql": "measuring",
     "curve": "measuring",
     "experiment": "experiment",
@@ -401,7 +402,7 @@ def _limits(policy: Policy) -> object:
     return [{**name, **limit} for name, limit in zip(names, found, strict=True)]
 
 
-def _beyond(frame: DataFrame, policy: Policy) -> int:
+def classes_beyond(frame: DataFrame, policy: Policy) -> int:
     """How many classes break the limit, judged as the gate judges."""
     from cae_sql.risk import Risk
 
