@@ -85,8 +85,8 @@ def _natural(gate: Gate, protected: Protected) -> list[str]:
     two with the fewest values."""
     table = next(each for each in gate.schema.tables if each.name == protected.table)
     name, column = ".".join(map(_written, protected.table.split("."))), _written(protected.column)
-    groups = [(each,) for each in _columns(gate, table, name)]
-    groups += list(combinations([each for (each,) in groups[:2]], 2))
+    columns = _columns(gate, table, name)
+    groups = [*([each] for each in columns), *map(list, combinations(columns[:2], 2))]
     found = [f"SELECT avg({column}) FROM {name}", f"SELECT min({column}), max({column}) FROM {name}"]
     for each in groups:
         keys = ", ".join(map(_written, each))

@@ -1,8 +1,8 @@
 """The owner's page: one HTML file, in the style of the audit's, with how a gate stands.
 
 Promise: as the audit's page (`auditor.report.page`): templates that escape, a policy of the page's own that
-allows nothing but the one style in it, no script, no request. Every chart has a table. A ledger that cannot be
-read has a page that says so, and nothing else.
+allows nothing but the one style in it, no script, no request. Every chart has a table. A ledger that cannot
+be read has a page that says so, and nothing else.
 """
 
 from __future__ import annotations

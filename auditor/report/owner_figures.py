@@ -21,7 +21,7 @@ DRAWN = ("whole", "part", "refused", "unsupported")
 """Fates that have a line."""
 MOST_GROWTHS = 4
 """Columns and parties whose growth is drawn."""
-MOST_CLASSES = 20
+MOST_CLASSES = 12
 """Rows of the table of classes."""
 CLASSES_DRAWN = 3
 _HELD, _EACH = 5, 40
@@ -120,13 +120,15 @@ def risks_figure(found: Account) -> Figure | None:
     grown = next((each for each in found.growth if each.looks), None)
     if grown is None:
         return None
-    limit, rows = limit_of(found, grown), []
+    limit, rows = limit_of(found, grown), list[tuple[str, int, bool]]()
+    highest = max(float(grown.worst.max()), limit or 0.0)
     edges = [round(0.1 * each, 1) for each in range(11)]
     for low, high in zip(edges[-2::-1], edges[:0:-1], strict=True):
+        if low > highest:
+            continue
         inside = (grown.worst > max(low, _SURE)) & (grown.worst <= high)
-        rows.append(
-            (f"{low:.1f} to {high:.1f}", int(grown.records[inside].sum()), limit is not None and low >= limit)
-        )
+        grave = limit is not None and low >= limit
+        rows.append((f"{low:.1f} to {high:.1f}", int(grown.records[inside].sum()), grave))
     rows.append(("0 (nothing)", int(grown.records[grown.worst <= _SURE].sum()), False))
     table = Table(("Risk", "Records"), [(name, f"{count:,}") for name, count, _ in rows])
     about = f" ({class_of(grown.about)})" if len(found.growth) > 1 else ""
@@ -142,8 +144,8 @@ def risks_figure(found: Account) -> Figure | None:
 
 def limit_of(found: Account, grown: Growth) -> float | None:
     """The limit on risk of a growth's column."""
-    named = [each for each in found.columns
-             if (each.table, each.column) == (grown.about.get("table"), grown.about.get("column"))]  # fmt: skip
+    wanted = grown.about.get("table"), grown.about.get("column")
+    named = [each for each in found.columns if (each.table, each.column) == wanted]
     return (named or list(found.columns))[0].risk
 
 
@@ -152,28 +154,33 @@ def classes_table(found: Account) -> Table | None:
     grown = [each for each in found.growth if each.looks]
     if not grown:
         return None
-    ranked = sorted(
-        (
-            (each, code)
-            for each in grown
-            for code in np.argsort(-each.worst, kind="stable")[:MOST_CLASSES].tolist()
-        ),
-        key=lambda pair: -float(pair[0].worst[pair[1]]),
-    )[:MOST_CLASSES]
-    rows = []
-    for each, code in ranked:
-        last, looks = each.looks[-1], each.looks
-        # after a quarter, a half and three quarters of the answers
-        past = [looks[max((len(looks) * quarter + 3) // 4 - 1, 0)] for quarter in (1, 2, 3)]
-        likely = "–" if last.likely is None else f"{max(float(last.likely[code]), 0.0):.3f}"
-        name = class_of({**each.about, **_shared(each, code)})
-        rows.append([name, f"{each.records[code]:,}", *(f"{float(of_classes(one)[code]):.3f}" for one in past),
-                     f"{float(each.worst[code]):.3f}", likely, f"{float(last.excluded[code]):.3f}"])  # fmt: skip
+    worst = [
+        (each, code)
+        for each in grown
+        for code in np.argsort(-each.worst, kind="stable")[:MOST_CLASSES].tolist()
+    ]
+    worst.sort(key=lambda pair: -float(pair[0].worst[pair[1]]))
+    rows = [_class_row(each, code) for each, code in worst[:MOST_CLASSES]]
     of = sum(len(each.records) for each in grown)
     note = f"{len(rows)} of {of:,} classes, those with the highest risk." if of > len(rows) else ""
-    columns = ("What is known of them", "Records", "After a quarter of the answers", "After a half",
-               "After three quarters", "Now", "By what is likely", "By what is excluded")  # fmt: skip
+    columns = ("What is known of them", "Records", "Risk now", "After a quarter of the answers",
+               "After a half", "After three quarters", "By what is likely",
+               "By what is excluded, at least")  # fmt: skip
     return Table(columns, rows, note)
+
+
+def _class_row(grown: Growth, code: int) -> list[str]:
+    looks, last = grown.looks, grown.looks[-1]
+    past = [looks[max((len(looks) * quarter + 3) // 4 - 1, 0)] for quarter in (1, 2, 3)]
+    risks = [float(grown.worst[code]), *(float(of_classes(each)[code]) for each in past)]
+    likely = "–" if last.likely is None else f"{max(float(last.likely[code]), 0.0):.3f}"
+    return [
+        class_of({**grown.about, **_shared(grown, code)}),
+        f"{grown.records[code]:,}",
+        *(f"{risk:.3f}" for risk in risks),
+        likely,
+        f"{float(last.excluded[code]):.3f}",
+    ]
 
 
 def users_table(statements: Sequence[Statement]) -> Table:
@@ -202,15 +209,14 @@ def users_table(statements: Sequence[Statement]) -> Table:
 
 def codes_table(statements: Sequence[Statement]) -> Table:
     """Why statements were not told in full, by the code that analysts see."""
-    counts: dict[tuple[str, str], int] = {}
+    counts: dict[str, int] = {}
     for each in statements:
         if each.fate not in ("whole", "public", "edition", "check"):
-            key = FATES[each.fate], each.code
-            counts[key] = counts.get(key, 0) + 1
+            name = f"{FATES[each.fate]}: {line(each.code, 60)}"
+            counts[name] = counts.get(name, 0) + 1
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return Table(
-        ("Code", "What became of it", "Statements"),
-        [(line(code, 60), fate, number(count)) for (fate, code), count in ordered],
+        ("What became of it, and the code", "Statements"), [(name, number(n)) for name, n in ordered]
     )
 
 

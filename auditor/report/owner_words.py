@@ -57,7 +57,9 @@ def past_the_limit(found: Account) -> list[str]:
     said = []
     for grown in found.growth:
         limit, before = limit_of(found, grown), 0
-        for look in grown.looks if limit is not None else ():
+        for look in grown.looks:
+            if limit is None:
+                break
             highest = float(of_classes(look).max())
             if highest > limit + 1e-9:
                 since = f"statement {look.entry:,}"
@@ -155,8 +157,8 @@ def _doubts(found: Account) -> list[str]:
         doubts.append("Of so many answers risk was looked at after some, evenly spread.")
     if found.verification.past:
         doubts.append(
-            f"{counted(found.verification.past, 'answer is', 'answers are')} about values of earlier states of "
-            "the data, which are gone: they could not be held against the data."
+            f"{counted(found.verification.past, 'answer is', 'answers are')} about values of earlier states "
+            "of the data, which are gone: they could not be held against the data."
         )
     doubts.append(
         "What somebody was told elsewhere, or knows beyond what the policy says, is not in these figures."

@@ -49,7 +49,7 @@ class Axis:
         """What it shows, for a caption."""
         if self.across.since is not None:
             return "by time"
-        return "by the number of the statement, as the log has no times in order, or all are one"
+        return "by the number of the statement, as there are no times in order, or all are one"
 
     def at(self, number: int, time: datetime | None) -> float:
         """Where a statement stands on it."""
