@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from auditor.cli import show
-from auditor.cli.app import REFUSED, classes_beyond
+from auditor.cli.app import REFUSED
 from auditor.errors import AuditorError, LedgerError
 
 TROUBLE = 2
@@ -55,7 +55,7 @@ def report(database: Database, policy: PolicyFile, output: Output) -> None:
         with show.status("opening the database and the ledger"):
             gate = Gate.open(database, rules)
         with gate, _progress() as told:
-            found = account(gate, database, text, str(place), classes_beyond, told)
+            found = account(gate, database, text, where, told)
     except LedgerError as error:
         _write(output, trouble_page("The ledger cannot be trusted", str(error), text))
         _leave(str(error))

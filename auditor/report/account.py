@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from auditor.data.sources import source_of
 from auditor.evaluation.words import limit_words
-from auditor.gate.gate import PUBLISHER
+from auditor.gate.admin import classes_beyond
+from auditor.ledger.places import place_of
 from auditor.report.coming import Coming, coming
 from cae_sql.errors import InvalidInput
 
@@ -107,9 +109,8 @@ class Account:
 def account(
     gate: Gate,
     database: Given,
-    text: str,
-    ledger: str,
-    beyond: Callable[[pd.DataFrame, Policy], int],
+    text: str = "",
+    ledger: str | None = None,
     told: Callable[[str, int, int], None] = lambda _, __, ___: None,
 ) -> Account:
     """What an open gate has to say.
@@ -117,12 +118,14 @@ def account(
     Args:
         gate: On the owner's own ledger.
         database: Its source, opened once more to foresee.
-        text: The policy's text.
-        ledger: Where the ledger is.
-        beyond: How many classes of `Gate.risk` break the limit.
+        text: The policy's text, to be shown.
+        ledger: Where the ledger is, if it is not where the policy says.
         told: Called with what is done, how far it is, and of how much.
     """
     policy = gate.policy
+    where = policy.ledger_location(source_of(database).beside) if ledger is None else ledger
+    place = place_of(where)
+    place.close()
     held, classes = gate.held(), gate.risk("interval", LOOKED_AT)
     try:
         near = gate.nearest(NEAREST)
@@ -131,19 +134,23 @@ def account(
     growth = gate.growth(lambda done, of: told("telling the ledger again", done, of))
     busiest = str(growth[0].about.get("user", "")) if growth else ""
     foreseen = coming(
-        database, policy, busiest, lambda done, of: told("looking at what would be refused next", done, of)
+        database,
+        policy,
+        where,
+        busiest,
+        lambda done, of: told("looking at what would be refused next", done, of),
     )
     return Account(
         columns=[_column(policy, place) for place in range(len(policy.protects))],
         statements=[_statement(entry) for entry in gate.entries()],
         held=held,
         classes=classes,
-        beyond=beyond(classes, policy),
+        beyond=classes_beyond(classes, policy),
         nearest=[each for each in near if each.leverage > 0 or each.near > 0],
         growth=growth,
         verification=gate.verify(),
         edition=gate.edition,
-        ledger=ledger,
+        ledger=str(place),
         policy=text,
         digest=policy.protect_digest,
         coming=foreseen,
@@ -188,8 +195,3 @@ def _fate(entry: Entry) -> str:
         return entry.verdict if entry.verdict in FATES else "other"
     codes = {"answered": "whole", "known": "whole", "partial": "part", "ends": "part"}
     return {**codes, "public": "public", "preview": "public"}.get(entry.code, "other")
-
-
-def published(statement: Statement) -> bool:
-    """Whether the policy calls it published, so that nobody asked it."""
-    return statement.user == PUBLISHER

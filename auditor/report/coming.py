@@ -14,7 +14,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from auditor.data.sources import source_of
 from auditor.errors import EarlierAnswersWarning
 from auditor.gate.gate import Gate
 from auditor.ledger.copying import copy_ledger
@@ -53,12 +52,15 @@ class Coming:
 Told = Callable[[int, int], None]
 
 
-def coming(database: Given, policy: Policy, user: str = "", told: Told = lambda _, __: None) -> Coming:
+def coming(
+    database: Given, policy: Policy, ledger: str, user: str = "", told: Told = lambda _, __: None
+) -> Coming:
     """Check them.
 
     Args:
         database: The source.
-        policy: The policy; its ledger is copied, and neither it nor its anchor is touched.
+        policy: The policy.
+        ledger: Where the ledger is; it is copied, and neither it nor its anchor is touched.
         user: Whose ledger counts, where each user has their own.
         told: Called with how many are checked, and of how many.
     """
@@ -68,9 +70,9 @@ def coming(database: Given, policy: Policy, user: str = "", told: Told = lambda 
     apart = policy.model_copy(update={"ledger": place})
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", EarlierAnswersWarning)
-        ledger = Path(folder) / "copy.ledger"
-        copy_ledger(policy.ledger_location(source_of(database).beside), ledger)
-        with Gate.open(database, apart, ledger) as gate:
+        copy = Path(folder) / "copy.ledger"
+        copy_ledger(ledger, copy)
+        with Gate.open(database, apart, copy) as gate:
             questions = [sql for each in gate.schema.protected for sql in _natural(gate, each)]
             found = list[Foreseen]()
             for number, sql in enumerate(questions):

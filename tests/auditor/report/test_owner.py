@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from auditor import Gate, QueryRefused, QueryUnsupported
-from auditor.cli.app import classes_beyond
 from auditor.gate.growth import of_classes
 from auditor.policy.policy import Policy
 from auditor.report.account import Account, account
@@ -63,7 +62,7 @@ def gate(folder: Path) -> Iterator[Gate]:
 @pytest.fixture(scope="module")
 def found(gate: Gate, folder: Path) -> Account:
     text = (folder / "policy.toml").read_text()
-    return account(gate, folder / "staff.duckdb", text, "staff.ledger", classes_beyond)
+    return account(gate, folder / "staff.duckdb", text)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +128,7 @@ def test_what_comes_next_is_what_the_gate_says_and_is_on_no_record(found: Accoun
 
 def test_nothing_is_foreseen_where_a_verdict_would_tell_something(folder: Path) -> None:
     rules = Policy.parse(policy_text('[decision]\nmode = "answer-dependent"'))
-    found = coming(folder / "staff.duckdb", rules)
+    found = coming(folder / "staff.duckdb", rules, "staff.ledger")
     assert found.questions == []
     assert "hangs on the true answer" in found.why_none
 
