@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -28,9 +28,12 @@ Output = Annotated[
     Path,
     typer.Option("-o", "--output", metavar="FILE", help="The page: one HTML file that needs no network."),
 ]
+Foresee = Annotated[
+    bool, typer.Option("--next/--no-next", help="Look at what would be refused next, which takes longest.")
+]
 
 
-def report(database: Database, policy: PolicyFile, output: Output) -> None:
+def report(database: Database, policy: PolicyFile, output: Output, foresee: Foresee = True) -> None:
     """Write the owner's page: what was asked and told, who is near the limit, what would be refused next."""
     from auditor.cli.auditing import require_writable
     from auditor.data.sources import source_of
@@ -43,22 +46,22 @@ def report(database: Database, policy: PolicyFile, output: Output) -> None:
     require_writable({"html": output})
     rules, text = Policy.load(policy), policy.read_text(encoding="utf-8")
     where = rules.ledger_location(source_of(database).beside)
-    place = place_of(where)
+    headline = "The ledger cannot be trusted"
     try:
-        if not place.exists() and (rules.anchor_path is None or not rules.anchor_path.exists()):
-            missing = f"ledger {place}: there is none; whoever asks first through a gate begins one"
-            _write(output, trouble_page("There is no ledger", missing, text))
-            _leave(missing)
-    finally:
-        place.close()
-    try:
+        with closing(place_of(where)) as place:
+            if not place.exists() and (rules.anchor_path is None or not rules.anchor_path.exists()):
+                headline = "There is no ledger"
+                raise LedgerError(
+                    f"ledger {place}: there is none; whoever asks first through a gate begins one"
+                )
         with show.status("opening the database and the ledger"):
             gate = Gate.open(database, rules)
+        gate.compiling = show.compiling
         with gate, _progress() as told:
-            found = account(gate, database, text, where, told)
+            found = account(gate, database, text, where, told, foresee)
     except LedgerError as error:
-        _write(output, trouble_page("The ledger cannot be trusted", str(error), text))
-        _leave(str(error))
+        _write(output, trouble_page(headline, str(error), text))
+        raise
     _write(output, owner_page(found))
     _tell(found.verification.problems, found.beyond)
 
@@ -82,11 +85,6 @@ def _write(path: Path, page: str) -> None:
     except OSError as error:
         raise AuditorError(f"{path}: cannot be written: {error.strerror or error}") from error
     print(f"wrote {show.line(str(path))}", file=sys.stderr)
-
-
-def _leave(message: str) -> None:
-    print(f"cae-sql: {show.line(message)}", file=sys.stderr)
-    raise typer.Exit(TROUBLE)
 
 
 @contextmanager

@@ -112,6 +112,7 @@ def account(
     text: str = "",
     ledger: str | None = None,
     told: Callable[[str, int, int], None] = lambda _, __, ___: None,
+    foresee: bool = True,
 ) -> Account:
     """What an open gate has to say.
 
@@ -121,6 +122,7 @@ def account(
         text: The policy's text, to be shown.
         ledger: Where the ledger is, if it is not where the policy says.
         told: Called with what is done, how far it is, and of how much.
+        foresee: Whether to look at what would be refused next, which takes longest.
     """
     policy = gate.policy
     where = policy.ledger_location(source_of(database).beside) if ledger is None else ledger
@@ -133,13 +135,10 @@ def account(
         near = []
     growth = gate.growth(lambda done, of: told("telling the ledger again", done, of))
     busiest = str(growth[0].about.get("user", "")) if growth else ""
-    foreseen = coming(
-        database,
-        policy,
-        where,
-        busiest,
-        lambda done, of: told("looking at what would be refused next", done, of),
-    )
+    foreseen = Coming([], why_none="What would be refused next was not looked at.")
+    if foresee:
+        looking = "looking at what would be refused next"
+        foreseen = coming(database, policy, where, busiest, lambda done, of: told(looking, done, of))
     return Account(
         columns=[_column(policy, place) for place in range(len(policy.protects))],
         statements=[_statement(entry) for entry in gate.entries()],

@@ -65,7 +65,10 @@ def coming(
         told: Called with how many are checked, and of how many.
     """
     if policy.decision.mode != "simulatable":
-        return Coming([], why_none='With mode = "answer-dependent" a verdict hangs on the true answer.')
+        return Coming(
+            [],
+            why_none='With mode = "answer-dependent" a verdict hangs on the true answer: none is foreseen.',
+        )
     place = policy.ledger.model_copy(update={"path": None, "anchor": None, "editions": None})
     apart = policy.model_copy(update={"ledger": place})
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():

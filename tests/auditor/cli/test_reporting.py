@@ -31,12 +31,22 @@ def ask(folder: Path, *statements: str) -> None:
                 gate.execute(sql, user="ana")
 
 
-def report(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+def report(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, str]:
     """Exit status, the page, and what stands on stderr."""
     output = folder / "gate.html"
     status = 0
     try:
-        main(["report", str(folder / "staff.duckdb"), "-p", str(folder / "policy.toml"), "-o", str(output)])
+        main(
+            [
+                "report",
+                str(folder / "staff.duckdb"),
+                "-p",
+                str(folder / "policy.toml"),
+                "-o",
+                str(output),
+                *options,
+            ]
+        )
     except SystemExit as left:
         status = left.code if isinstance(left.code, int) else 0
     err = capsys.readouterr().err
@@ -65,6 +75,14 @@ def test_the_page_is_written_and_neither_ledger_nor_anchor_changes(
     assert "The chain is whole" in page
     assert kept() == before
     assert (folder / "gate.html").stat().st_mode & 0o77 == 0
+
+
+def test_what_comes_next_can_be_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ask(folder, "SELECT avg(salary) FROM staff")
+    status, page, _ = report(folder, capsys, "--no-next")
+    assert status == 0
+    assert "What would be refused next was not looked at." in page
+    assert "FROM staff GROUP BY sex" not in page
 
 
 def test_an_empty_ledger_is_said_to_be_empty(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,6 @@
 """The pictures of the owner's page in docs/images, made anew, of a page that `cae-sql report` has written:
 
-    python -m tests.auditor.report.owner_pictures gate.html
+python -m tests.auditor.report.owner_pictures gate.html
 """
 
 from __future__ import annotations
