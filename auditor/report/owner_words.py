@@ -115,13 +115,16 @@ def _asked(found: Account) -> list[Fact]:
 
 
 def _told(found: Account) -> list[Fact]:
+    def statements(count: int) -> str:
+        return "statement" if count == 1 else "statements"
+
     exact, ends = (sum(getattr(each, name) for each in found.statements) for name in ("exact", "ends"))
     refused, part = (sum(each.fate == fate for each in found.statements) for fate in ("refused", "part"))
     return [
         Fact(number(exact), "new values exactly", "others were known already, or follow from these"),
         Fact(number(ends), "new values as ends", "at most, at least, or between"),
-        Fact(number(part), "statements in part", "some groups were withheld, or told as ends"),
-        Fact(number(refused), "statements refused"),
+        Fact(number(part), f"{statements(part)} in part", "some groups were withheld, or told as ends"),
+        Fact(number(refused), f"{statements(refused)} refused"),
     ]
 
 
