@@ -209,3 +209,48 @@ def test_who_listens_hears_the_names_of_pictures_tables_and_parts(
             assert node.get("name", {}).get("value"), node
     assert met["image"] == 3
     assert met["heading"] >= 12
+
+
+SEVERAL = """
+[[protect]]
+table = "staff"
+column = "salary"
+minimum = 10
+maximum = 250
+step = 10
+public = ["sex", "dept"]
+
+[[protect]]
+table = "staff"
+column = "age"
+minimum = 0
+maximum = 100
+step = 5
+resolution = 1
+public = ["sex", "dept"]
+limit = { epsilon = 20, min_entropy = 0.5 }
+
+[limit]
+risk = 0.5
+
+[ledger]
+scope = "user"
+"""
+
+
+def test_of_several_columns_and_users_each_has_its_growth_and_its_limit(tmp_path: Path) -> None:
+    database = build(tmp_path / "staff.duckdb", people(60))
+    with Gate.open(database, Policy.parse(SEVERAL)) as gate:
+        gate.execute("SELECT avg(salary), avg(age) FROM staff", user="ana")
+        gate.execute("SELECT dept, avg(salary) FROM staff GROUP BY dept", user="ben")
+        found = account(gate, database)
+    figures = growth_figures(found)
+    said = {figure.title for figure in figures}
+    assert "How the highest risk grew: user ben, table staff, column salary" in said
+    assert "How the highest risk grew: user ana, table staff, column age" in said
+    limits = {figure.title: "limit is 0.5" in figure.caption for figure in figures}
+    assert all(limited == ("column salary" in title) for title, limited in limits.items())
+    asked = [each.sql for each in found.coming.questions]
+    assert "SELECT avg(salary) FROM staff" in asked
+    assert "SELECT avg(age) FROM staff" in asked
+    assert "as user <bdi>" in owner_page(found)
