@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from auditor.gate.admin import Candidates, Verification
+    from auditor.gate.growth import Growth
     from auditor.gate.nearest import Nearest
 
 
@@ -994,6 +995,26 @@ class Gate:
         with self._turn():
             self._hear()
             return nearest(self._knowledge, self._database, self._ledger.entries(), count)
+
+    def growth(self, progress: Progress | None = None) -> list[Growth]:
+        """How risk by class grew with the answers on record, by party and protected column (`Growth`).
+
+        The ledger is told again to somebody who knew nothing; of a long one some moments are looked at.
+
+        Args:
+            progress: Told how many looks are done, and of how many.
+        """
+        from auditor.gate.growth import growth
+
+        self._prepare()
+        with self._turn():
+            self._hear()
+            told = progress or (lambda _, __: None)
+            return growth(self._knowledge, self._database, self._ledger.entries(), told)
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything on record, in order, each entry verified against the chain."""
+        return self._ledger.entries()
 
     def history(self) -> pd.DataFrame:
         """Every statement: number, time, user, sql (as asked), verdict, code, and what administrators see."""
