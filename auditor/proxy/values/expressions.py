@@ -33,15 +33,19 @@ TEXTS = frozenset({types.TEXT, types.VARCHAR, types.BPCHAR, types.NAME, types.UN
 MOMENTS = (types.DATE, types.TIMESTAMP, types.TIMESTAMPTZ)
 _BOOLEAN = (exp.Boolean, exp.Connector, exp.Predicate, exp.Not, exp.Between, exp.In, exp.Exists, exp.Is)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow)
-_NAMES = {
-    "TINYINT": types.INT2, "SMALLINT": types.INT2, "INT": types.INT4, "BIGINT": types.INT8,
-    "DECIMAL": types.NUMERIC, "INT128": types.NUMERIC, "UINT128": types.NUMERIC, "UBIGINT": types.NUMERIC,
-    "UTINYINT": types.INT2, "USMALLINT": types.INT4, "UINT": types.INT8, "FLOAT": types.FLOAT4,
-    "DOUBLE": types.FLOAT8, "BOOLEAN": types.BOOL, "TEXT": types.TEXT, "VARCHAR": types.VARCHAR,
-    "CHAR": types.BPCHAR, "BPCHAR": types.BPCHAR, "NAME": types.NAME, "VARBINARY": types.BYTEA,
-    "DATE": types.DATE, "TIME": types.TIME, "TIMETZ": types.TIMETZ, "TIMESTAMP": types.TIMESTAMP,
-    "TIMESTAMPNTZ": types.TIMESTAMP, "TIMESTAMPTZ": types.TIMESTAMPTZ, "INTERVAL": types.INTERVAL,
-    "UUID": types.UUID, "JSON": types.JSON, "JSONB": types.JSONB,
+NAMES = {
+    "SMALLINT": types.INT2, "INT": types.INT4, "BIGINT": types.INT8, "DECIMAL": types.NUMERIC,
+    "FLOAT": types.FLOAT4, "DOUBLE": types.FLOAT8, "BOOLEAN": types.BOOL, "TEXT": types.TEXT,
+    "VARCHAR": types.VARCHAR, "CHAR": types.BPCHAR, "BPCHAR": types.BPCHAR, "NAME": types.NAME,
+    "VARBINARY": types.BYTEA, "DATE": types.DATE, "TIME": types.TIME, "TIMESTAMP": types.TIMESTAMP,
+    "TIMESTAMPTZ": types.TIMESTAMPTZ, "INTERVAL": types.INTERVAL, "UUID": types.UUID, "JSON": types.JSON,
+    "JSONB": types.JSONB,
+}  # fmt: skip
+"""By sqlglot's name, the types that PostgreSQL's casts name."""
+_ALL_NAMES = {
+    **NAMES, "TINYINT": types.INT2, "UTINYINT": types.INT2, "USMALLINT": types.INT4, "UINT": types.INT8,
+    **dict.fromkeys(("INT128", "UINT128", "UBIGINT"), types.NUMERIC), "TIMETZ": types.TIMETZ,
+    "TIMESTAMPNTZ": types.TIMESTAMP,
 }  # fmt: skip
 _RETURNS = {
     **dict.fromkeys(("count", "row_number", "rank", "dense_rank", "ntile", "count_star"), types.INT8),
@@ -106,7 +110,7 @@ def named_type(node: exp.Expr | None) -> Type | None:
     if node.this is exp.DType.ARRAY or node.this is exp.DType.LIST:
         element = named_type(node.expressions[0]) if node.expressions else None
         return None if element is None else types.array_of(element)
-    return _NAMES.get(node.this.value)
+    return _ALL_NAMES.get(node.this.value)
 
 
 class Expressions:
