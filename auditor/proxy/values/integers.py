@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from dataclasses import replace
 
 from auditor.proxy.values import cells, types
 from auditor.proxy.values.codec import BinaryReader, Codec, TextReader, packed, unpacked
@@ -47,12 +48,7 @@ def _signed(type_: Type, form: str) -> Codec:
 
 _read_oid = _text_reader(types.OID, 0, 2**32 - 1)
 _OID = Codec(cells.of_text, packed(">u4"), _read_oid, _binary_reader(types.OID, "!I"))
-_NAMED = Codec(
-    _OID.write_text,
-    _OID.write_binary,
-    lambda text: _read_oid(text) if text[:SHOWN].isdecimal() else text,
-    _OID.read_binary,
-)
+_NAMED = replace(_OID, read_text=lambda text: _read_oid(text) if text[:SHOWN].isdecimal() else text)
 """What is read is a name, or a number in digits."""
 CODECS = {
     types.INT2: _signed(types.INT2, "!h"),
