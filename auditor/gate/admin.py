@@ -60,7 +60,7 @@ def risk_of_classes(
         raise InvalidInput(f"candidates must be one of {names}, not {candidates!r:.60}")
     classes = [classes_of(knowledge, database, place) for place in range(len(knowledge.columns))]
     frames = []
-    for name, party in knowledge.parties():
+    for name, party in knowledge.reported():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
             _look(known, codes, top, told)
             if candidates == "interval":
@@ -269,7 +269,7 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
     if not problems:
         for entry in ledger.entries():
             for place, answer in enumerate(entry.answers):
-                if answer.kind == "leak":
+                if not answer.tells:
                     continue
                 position = knowledge.position(answer)
                 if not knowledge.columns[position].knows(answer.records):

@@ -73,11 +73,11 @@ def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], 
     """By party and protected column, the entries of its answers, in the order in which they are known."""
     for entry in entries:
         for answer in entry.answers:
-            if answer.kind != "leak":
+            if answer.tells:
                 whose = knowledge.party(entry.user), knowledge.position(answer)
                 asked.setdefault(whose, []).append(entry.number)
     found = list[Nearest]()
-    for name, party in knowledge.parties():
+    for name, party in knowledge.reported():
         for place, known in enumerate(party.columns):
             codes, shared = classes_of(knowledge, database, place)
             about = about_of(knowledge, name, known)

@@ -1,0 +1,182 @@
+"""Persons who are set aside once the owner has released an answer that does not keep the limit.
+
+Some answers about all records are known, some of them released. A set C of records is *closed* if everything
+told falls into what it says of C and what it says of the others: with each sum the answers also settle its
+part in C, no extreme hangs on both sides, and no range does. The tables that agree with all answers are then
+the products of tables of C and tables of the others. So what is known of C, its possible values and its
+posterior, with insiders or without, is the same whatever more is told of the others, and the other way round.
+
+Whom a release takes beyond the limit is put into a closed set, as small as is seen. From then on the gate's
+system has what was told of the others alone, and judges them as always. What is asked is asked of the others,
+beside a part in C that is known already; where that part is not known nothing is told.
+
+Which sets are closed is found by elimination in floats, which proposes them. That one is closed is checked in
+fractions: whatever does not fall apart makes the set grow by all that it is about.
+
+Source: the connected components of a linear matroid are those of its standard representation (Oxley, *Matroid
+Theory*, 4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from auditor.told import Told, exactly
+from cae_sql.cached import cached_property
+from cae_sql.inference.facts.atoms import Atoms
+from cae_sql.inference.facts.query import Ints, Query
+from cae_sql.inference.facts.rank import coefficients_of, components
+from cae_sql.inference.facts.span import Span
+from cae_sql.inference.system import AnsweredSystem
+
+Flags = NDArray[np.bool_]
+NEGLIGIBLE = 1e-6
+"""Of a matrix of small whole numbers that was eliminated in floats, what is less is taken for 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """Something told, in units."""
+
+    query: Query
+    """Of what, as asked: without spare records."""
+    told: Told[int]
+    """What."""
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it is a sum that was told exactly."""
+        return self.query.kind == "sum" and self.told.exact
+
+
+Halves = tuple[Row | None, Row | None]
+"""What something told says of the records of a set, and what of the others; None where it says nothing."""
+
+
+class Separation:
+    """How what was told falls apart. Shapes: n records, lumps counted as records."""
+
+    def __init__(self, rows: Sequence[Row], system: AnsweredSystem) -> None:
+        """Of what was told; of the system the domain, lumps and units count, its answers do not."""
+        self.rows, self._size = list(rows), system.first_spare
+        self._whose = system.unit_of
+        self._tops = int(system.grid.top) * system.people
+        self._span, self._values = Span(self._size), list[int]()
+        for row in self.rows:
+            if row.is_sum and row.told.least is not None and self._span.take(row.query):
+                self._values.append(row.told.least)
+
+    def closed(self, records: Flags) -> Flags:
+        """(n,) a closed set that has some records, as small as is seen."""
+        found = records.copy()
+        while True:
+            found = np.isin(self._labels, self._labels[found])
+            if self._whose is not None:
+                found |= np.isin(self._whose, self._whose[found])
+            more = found.copy()
+            for row in self.rows:
+                if self.halves(row, found) is None:
+                    more[row.query.members] = True
+            if (more == found).all():
+                return found
+            found = more
+
+    def halves(self, row: Row, records: Flags) -> Halves | None:
+        """What something told, or asked, says of some records and of the others; None where it hangs on both.
+
+        Of a sum the answers must settle the first half.
+        """
+        query, inside = row.query, records[row.query.members]
+        if inside.all():
+            return row, None
+        if not inside.any():
+            return None, row
+        if query.kind == "sum":
+            value = self.settled(part_of(query, inside))
+            if value is None:
+                return None
+            others = row.told.under(lambda total: total - value)
+            return Row(part_of(query, inside), exactly(value)), Row(part_of(query, ~inside), others)
+        return self._extreme(row, inside, records) if query.kind in ("max", "min") else None
+
+    def settled(self, query: Query) -> int | None:
+        """A sum in units, where the answered sums add up to it."""
+        total = Fraction(0)
+        for sign in (1, -1):
+            records = query.members[query.signs == sign]
+            terms = self._span.combination(records) if len(records) else []
+            if len(records) and not terms:
+                return None
+            total += sign * sum((weight * self._values[row] for row, weight in terms), Fraction(0))
+        plain = bool((np.abs(query.signs) == 1).all()) and total.denominator == 1
+        return int(total) if plain else None
+
+    def _extreme(self, row: Row, inside: Flags, records: Flags) -> Halves | None:
+        """Of a maximum, or the same upside down: nobody inside attains it, or somebody is seen to."""
+        own, others = (part_of(row.query, each) for each in (inside, ~inside))
+        value = row.told.value
+        if value is None:  # "at most" is said of each by itself
+            return Row(own, row.told), Row(others, row.told)
+        low, high = (each[own.members] for each in self._between(records))
+        top = row.query.kind == "max"
+        if ((high < value) if top else (low > value)).all():
+            return None, Row(others, row.told)
+        if ((low >= value) if top else (high <= value)).any():
+            bound = Told(None, value) if top else Told(value, None)
+            return Row(own, row.told), Row(others, bound)
+        return None
+
+    def _between(self, records: Flags) -> tuple[Ints, Ints]:
+        """(n,) each: between which values some records lie by the sums about them alone, one by one."""
+        low, high = np.zeros(self._size, dtype=np.int64), self._tops.copy()
+        alone = np.intersect1d(self._span.settled(), np.flatnonzero(records))
+        rows = [Row(Query(kind="sum", members=alone[[place]]), exactly(0)) for place in range(len(alone))]
+        for row in (*rows, *(row for row in self.rows if row.is_sum)):
+            inside = records[row.query.members]
+            query = part_of(row.query, inside) if inside.any() else None
+            value = None if query is None or (query.signs != 1).any() else self.settled(query)
+            if query is not None and value is not None:
+                rest = self._tops[query.members].sum() - self._tops[query.members]
+                low[query.members] = np.maximum(low[query.members], value - rest)
+                high[query.members] = np.minimum(high[query.members], value)
+        return low, high
+
+    @cached_property
+    def _labels(self) -> Ints:
+        """(n,) which records hang together by sums; who is in none is alone."""
+        sums = [row.query for row in self.rows if row.is_sum]
+        atoms = Atoms(self._size)
+        for query in sums:
+            atoms.refine(query)
+        reduced = eliminated(coefficients_of(atoms, sums).astype(np.float64))
+        used = np.abs(reduced) > NEGLIGIBLE
+        labels = components(atoms.count, [np.flatnonzero(row) for row in used])[atoms.labels]
+        free = ~used.any(axis=0)[atoms.labels]
+        labels[free] = atoms.count + np.flatnonzero(free)
+        return labels
+
+
+def part_of(query: Query, kept: Flags) -> Query:
+    """A query about those of its members alone that are kept (m,)."""
+    signs = None if query.coefficients is None else query.coefficients[kept]
+    plain = signs is None or bool((signs == 1).all())
+    return replace(query, members=query.members[kept], coefficients=None if plain else signs)
+
+
+def eliminated(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The reduced row echelon form (r, p) of a matrix (k, p), rows of nothing but 0 left out."""
+    left, done = matrix.copy(), list[int]()
+    for row in range(len(left)):
+        pivot = int(np.argmax(np.abs(left[row]))) if left.shape[1] else 0
+        if not left.shape[1] or abs(left[row, pivot]) <= NEGLIGIBLE:
+            continue
+        left[row] /= left[row, pivot]
+        others = np.arange(len(left)) != row
+        left[others] -= np.outer(left[others, pivot], left[row])
+        done.append(row)
+    return left[done]
