@@ -311,6 +311,8 @@ _ELSEWHERE = {
     "experiment": "experiment",
     "evaluate": "evaluating",
     "serve": "serving",
+    "release": "releasing",
+    "requests": "releasing",
     "users": "users",
 }
 """Commands of other modules of `auditor.cli`, by name."""
