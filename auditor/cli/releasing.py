@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import getpass
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from auditor.cli import show
-from auditor.cli.app import REFUSED, Database, Form, PolicyFile, Statement, Timezone, Written
+from auditor.cli.app import REFUSED, UNSUPPORTED, Database, Form, PolicyFile, Statement, Timezone, Written
 from auditor.cli.show import Format
+from auditor.errors import QueryRefused, QueryUnsupported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 
 MOST = 20
 """Persons who are listed on a terminal."""
-By = Annotated[
-    str | None, typer.Option("--by", help="Who decides; recorded (default: this machine's user).")
-]
+By = Annotated[str | None, typer.Option("--by", help="Who decides; recorded (default: this machine's user).")]
 
 
 def release(
@@ -45,10 +44,14 @@ def release(
 ) -> None:
     """Release an answer that the gate refuses, on the owner's word. For administrators."""
     text, owner = sys.stdin.read() if sql == "-" else sql, by or getpass.getuser()
-    spoken = None if dialect is None else dialect.value
+    spoken: Literal["duckdb", "postgres"] | None = None if dialect is None else dialect.value
     with _gate(database, policy) as gate:
-        with show.status("looking at whom it takes beyond the limit"):
-            seen = gate.exposed_by(text, to=to or owner, dialect=spoken, timezone=timezone)
+        try:
+            with show.status("looking at whom it takes beyond the limit"):
+                seen = gate.exposed_by(text, to=to or owner, dialect=spoken, timezone=timezone)
+        except (QueryRefused, QueryUnsupported) as error:
+            show.decision(error.decision, form)
+            raise typer.Exit(UNSUPPORTED if error.decision.verdict == "unsupported" else REFUSED) from None
         _list(seen, form)
         if not yes and not typer.confirm("Release it?", err=True):
             print("nothing was released", file=sys.stderr)
@@ -56,7 +59,12 @@ def release(
         answer = gate.release(text, because, owner, None, to, spoken, timezone, seen)
         content = answer.fetchall()
     persons = {"columns": list(seen.persons.columns), "rows": show.frame_rows(seen.persons)}
-    about = {**show.reason(answer.decision), "set_aside": seen.count, "beyond": seen.beyond, "persons": persons}
+    about = {
+        **show.reason(answer.decision),
+        "set_aside": seen.count,
+        "beyond": seen.beyond,
+        "persons": persons,
+    }
     show.rows(answer.columns, content, form, about)
 
 

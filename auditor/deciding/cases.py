@@ -60,7 +60,11 @@ class Case:
     def derivable(self) -> bool:
         """Whether past answers settle all of it; of other statistics they never do."""
         kinds = {query.kind for query in self.queries}
-        return not self.barred and not kinds & {"count", "quantile", "weighted", "spread"} and self.question().derivable
+        return (
+            not self.barred
+            and not kinds & {"count", "quantile", "weighted", "spread"}
+            and self.question().derivable
+        )
 
     @property
     def is_one_by_one(self) -> bool:

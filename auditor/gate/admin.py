@@ -255,9 +255,14 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "surprise",
         "risk_before",
         "risk_after",
+        "because",
+        "by",
     ]
     names = {"surprise": "surprises"}
-    rows = [[getattr(entry, names.get(each, each)) for each in columns] for entry in ledger.entries()]
+    rows = [
+        [None if (value := getattr(entry, names.get(each, each))) == "" else value for each in columns]
+        for entry in ledger.entries()
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 

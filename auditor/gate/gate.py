@@ -43,8 +43,8 @@ from auditor.gate import ends, hints, releasing, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.lost import withheld_of
-from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.memory import Memory, Remembered, Settled
+from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.request import Ask, Parameters, checked
 from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
 from auditor.gate.turns import Shared, Turns
@@ -858,7 +858,9 @@ class Gate:
 
         Arguments and errors as for `release`. Nothing is recorded.
         """
-        ask = self._understood(checked(Ask(sql, parameters, to, None, False, self._spoken(dialect), timezone)))
+        ask = self._understood(
+            checked(Ask(sql, parameters, to, None, False, self._spoken(dialect), timezone))
+        )
         assert ask.plan is not None
         asked = [] if ask.plan.public else self._asked(ask)
         with self._turn():
@@ -898,7 +900,9 @@ class Gate:
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
         because, who = releasing.said(because, "because"), to or user
-        ask = self._understood(checked(Ask(sql, parameters, who, None, False, self._spoken(dialect), timezone)))
+        ask = self._understood(
+            checked(Ask(sql, parameters, who, None, False, self._spoken(dialect), timezone))
+        )
         checked(replace(ask, user=user))
         assert ask.plan is not None
         asked = [] if ask.plan.public else self._asked(ask)
@@ -947,9 +951,13 @@ class Gate:
         because, found = releasing.said(because, "because"), self.requests()
         mine = found[(found["number"] == number) & (found["state"] == releasing.OPEN)]
         if mine.empty:
-            raise StatementError(f"there is no open request {number}; `cae-sql requests` lists those there are")
+            raise StatementError(
+                f"there is no open request {number}; `cae-sql requests` lists those there are"
+            )
         ask = checked(Ask(str(mine["sql"].iloc[0]), None, str(mine["user"].iloc[0])))
-        self._record_request(ask, releasing.DECLINED, because, checked(replace(ask, user=user)).user, str(number))
+        self._record_request(
+            ask, releasing.DECLINED, because, checked(replace(ask, user=user)).user, str(number)
+        )
 
     def _record_request(self, ask: Ask, code: str, because: str, by: str = "", about: str = "") -> Entry:
         return self._ledger.append(

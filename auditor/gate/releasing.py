@@ -1,8 +1,9 @@
 """A way past no: answers that the owner releases although the gate refuses them, and requests for them.
 
-Promise: a release is recorded with its reason and who made it before anything is told, as knowledge that every
-later verdict counts. Who is not shown to keep the limit with it is set aside (`auditor.parties.set_aside`):
-no later answer tells more of them, and everybody else keeps the limit. A request is recorded and tells nothing.
+Promise: a release is recorded with its reason and who made it before anything is told, as knowledge that
+every later verdict counts. Who is not shown to keep the limit with it is set aside
+(`auditor.parties.set_aside`): no later answer tells more of them, and everybody else keeps the limit. A
+request is recorded and tells nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Exposure:
 
     persons: pd.DataFrame
     """Those listed, nearest to being located first: what names them (key, unit, public columns), `lower` and
-    `upper`, outside of which all is excluded then, `risk`, and `beyond`, whether that alone is past the limit."""
+    `upper`, outside of which all is excluded then, `risk`, and `beyond`: whether that is past the limit."""
     count: int
     """How many records are set aside that were not before."""
     beyond: int
@@ -128,7 +129,9 @@ def _answers(release: Release) -> list[KnownAnswer]:
         ends = exactly(known.system.column_value(query, value))
         found.append(KnownAnswer.told(AGGREGATES[query.kind], query.members, signs, ends, known.column.name))
     if release.again:
-        found.append(KnownAnswer("aside", np.flatnonzero(release.aside), None, Fraction(0), *known.column.name))
+        found.append(
+            KnownAnswer("aside", np.flatnonzero(release.aside), None, Fraction(0), *known.column.name)
+        )
     return found
 
 
@@ -164,7 +167,10 @@ def _listed(
     beyond = upper - lower < least
     if column.weighs:
         likely = _likely(whole, fresh, knowledge)
-        risk, beyond = np.maximum(risk, likely), beyond | (likely > (1 if limits.risk is None else limits.risk))
+        risk, beyond = (
+            np.maximum(risk, likely),
+            beyond | (likely > (1 if limits.risk is None else limits.risk)),
+        )
     codes, shared = classes_of(knowledge, database, place)
     named = shared.iloc[codes[fresh]].reset_index(drop=True)
     if column.whose is not None:

@@ -166,7 +166,8 @@ class ColumnKnowledge:
         return self._others[name]
 
     def _split(self, query: Query) -> tuple[Query, Fraction]:
-        assert self._separation is not None and self.aside is not None
+        assert self._separation is not None
+        assert self.aside is not None
         inside = self.aside[query.members]
         own = part_of(query, inside)
         value = self._separation.settled(own) if query.kind == "sum" else None
@@ -329,7 +330,7 @@ class ColumnKnowledge:
             halves = found.halves(row, aside)
             assert halves is not None
             half = halves[1]
-            if half is not row and row.query.kind != "sum" or half is None:
+            if (half is not row and row.query.kind != "sum") or half is None:
                 self._ends[digest([row.query])] = row.told
             others += [] if half is None else [half]
         self.take_in(others)

@@ -154,9 +154,9 @@ class Separation:
         for query in sums:
             atoms.refine(query)
         reduced = eliminated(coefficients_of(atoms, sums).astype(np.float64))
-        used = np.abs(reduced) > NEGLIGIBLE
+        used: Flags = np.abs(reduced) > NEGLIGIBLE
         labels = components(atoms.count, [np.flatnonzero(row) for row in used])[atoms.labels]
-        free = ~used.any(axis=0)[atoms.labels]
+        free = ~np.logical_or.reduce(used, axis=0)[atoms.labels]
         labels[free] = atoms.count + np.flatnonzero(free)
         return labels
 

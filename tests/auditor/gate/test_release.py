@@ -1,4 +1,4 @@
-"""A release is known to everybody from then on, and makes nobody else's limit fall: by enumeration of tables."""
+"""A release is known to everybody from then on, and makes nobody else's limit fall: by enumeration."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def test_it_is_recorded_with_its_reason_and_who_released_it(gate: Gate) -> None:
 
 def test_whom_it_takes_beyond_the_limit_is_said_before(gate: Gate) -> None:
     found = gate.exposed_by(TWO)
-    assert sorted(found.persons["id"]) == [4, 8] and found.count == found.beyond == 2
+    assert sorted(found.persons["id"]) == [4, 8]
+    assert found.count == found.beyond == 2
     assert not any(entry.answers for entry in entries(gate))
 
 
@@ -70,7 +71,9 @@ def test_all_others_are_still_judged_and_answered(gate: Gate) -> None:
     assert gate.execute(BY_DEPT).decision.code == "known"
 
 
-def test_what_is_known_of_the_released_stands_beside_what_is_answered_of_others(gate: Gate, database: Path) -> None:
+def test_what_is_known_of_the_released_stands_beside_what_is_answered_of_others(
+    gate: Gate, database: Path
+) -> None:
     gate.release(TWO, "asked for by the auditors")
     half = "SELECT sum(salary), avg(salary), count(salary) FROM staff WHERE id < 30"
     salaries = [person[4] for person in people(60)][:30]
@@ -94,18 +97,22 @@ def test_of_groups_those_that_tell_more_of_them_are_withheld(gate: Gate) -> None
     answer = gate.execute("SELECT id // 6 AS six, sum(salary) FROM staff GROUP BY six ORDER BY six")
     assert answer.decision.code == "partial"
     lost = [row[1] is None for row in answer.fetchall()]
-    assert lost[:2] == [True, True] and not all(lost)
+    assert lost[:2] == [True, True]
+    assert not all(lost)
 
 
 def test_a_reader_of_the_risk_sees_those_who_were_set_aside(gate: Gate) -> None:
     gate.release(TWO, "asked for by the auditors")
     worst = gate.risk().sort_values("risk").iloc[-2:]
-    assert sorted(worst["id"]) == [4, 8] and (worst["risk"] > 0.5).all()
+    assert sorted(worst["id"]) == [4, 8]
+    assert (worst["risk"] > 0.5).all()
 
 
 def test_a_second_release_tells_more_of_them(gate: Gate) -> None:
     gate.release(TWO, "asked for by the auditors")
-    one = gate.release("SELECT salary_ FROM (SELECT sum(salary) AS salary_ FROM staff WHERE id = 4)", "and this")
+    one = gate.release(
+        "SELECT salary_ FROM (SELECT sum(salary) AS salary_ FROM staff WHERE id = 4)", "and this"
+    )
     assert one.fetchall()[0][0] == people(60)[4][4]
     assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id = 8").code == "known"
 
@@ -128,7 +135,7 @@ def test_nothing_is_released_where_others_are_set_aside_than_were_seen(gate: Gat
 def test_a_release_needs_a_reason_and_an_exact_answer(gate: Gate) -> None:
     with pytest.raises(StatementError, match="because"):
         gate.release(TWO, " ")
-    with pytest.raises(QueryUnsupported, match="medians|quantiles"):
+    with pytest.raises(QueryUnsupported, match="quantiles"):
         gate.release("SELECT at_least(median(salary)) FROM staff", "why not")
     with pytest.raises(QueryUnsupported):
         gate.release("SELECT salary FROM staff", "why not")
@@ -204,7 +211,9 @@ def spread(tables: NDArray[np.int64], record: int, insiders: int) -> float:
 def asked(draw: np.random.Generator, some: NDArray[np.bool_]) -> str:
     """A question about some persons."""
     listed = ", ".join(map(str, np.flatnonzero(some))) or "0"
-    return f"SELECT {draw.choice(['sum', 'sum', 'sum', 'max', 'min'])}(salary) FROM staff WHERE id IN ({listed})"
+    return (
+        f"SELECT {draw.choice(['sum', 'sum', 'sum', 'max', 'min'])}(salary) FROM staff WHERE id IN ({listed})"
+    )
 
 
 def asides(told: list[KnownAnswer]) -> set[int]:
@@ -222,13 +231,12 @@ def test_a_release_makes_nobody_elses_limit_fall(tmp_path: Path, seed: int, insi
     build(tmp_path / "s.duckdb", [(i, 20, "m", "a", int(draw.integers(VALUES))) for i in range(PERSONS)])
     intruder = f"[intruder]\ninsiders = {insiders}\n"
     rules = policy(intruder, limit=f"risk = {limit}", minimum=0, maximum=VALUES - 1, step=1)
-    aside, after, learned = set[int](), np.zeros((PERSONS, VALUES)), 0
+    aside, after = set[int](), np.zeros((PERSONS, VALUES))
     with Gate.open(tmp_path / "s.duckdb", rules) as gate:
         for turn in range(14):
             some = draw.random(PERSONS) < 0.7
             if aside and draw.random() < 0.7:  # all of them or none
                 some[list(aside)] = draw.random() < 0.5
-            told = [answer for entry in entries(gate) for answer in entry.answers]
             if turn in (2, 8):
                 few = np.isin(np.arange(PERSONS), draw.choice(PERSONS, 1 + turn // 8, replace=False))
                 sql = asked(draw, few)
@@ -240,13 +248,12 @@ def test_a_release_makes_nobody_elses_limit_fall(tmp_path: Path, seed: int, insi
             left = TABLES[agree(now)]
             if turn in (2, 8):
                 aside, after = asides(now), counts(left)
-            learned += turn not in (2, 8) and bool(aside) and len(now) > len(told)
             # of those set aside nothing more is known; of the others no more than the limit allows
             assert asides(now) == aside
             assert np.allclose(counts(left)[sorted(aside)], after[sorted(aside)])
             for record in set(range(PERSONS)) - aside:
                 assert spread(left, record, insiders) <= limit + 1e-9, (sql, record)
-            print(turn, sql, sorted(aside), len(left), learned)
+    assert aside
 
 
 def test_a_statement_is_refused_alike_whatever_the_values_of_those_set_aside(tmp_path: Path) -> None:
@@ -260,7 +267,8 @@ def test_a_statement_is_refused_alike_whatever_the_values_of_those_set_aside(tmp
             gate.release(TWO, "asked for by the auditors")
             statements = [f"SELECT sum(salary) FROM staff WHERE id < {n}" for n in (6, 9, 20, 21, 40)]
             said.append([verdict(gate, sql).code for sql in statements])
-    assert said[0] == said[1] and {"risk", "answered"} <= set(said[0])
+    assert said[0] == said[1]
+    assert {"risk", "answered"} <= set(said[0])
 
 
 def test_refused_by_the_gate_is_still_an_error_for_who_asks(gate: Gate) -> None:

@@ -55,7 +55,9 @@ def tellings(draw: Callable[..., object]) -> list[Row]:
         kind = draw(st.sampled_from(["sum", "sum", "sum", "max", "min"]))
         signs = None
         if kind == "sum" and draw(st.booleans()):
-            signs = np.array(draw(st.lists(st.sampled_from([1, -1]), min_size=len(members), max_size=len(members))))
+            signs = np.array(
+                draw(st.lists(st.sampled_from([1, -1]), min_size=len(members), max_size=len(members)))
+            )
         query = Query(kind=kind, members=members, coefficients=signs)  # type: ignore[arg-type]
         value, how = int(query.of(table)), draw(st.sampled_from(["", "", "most", "least"]))
         told = exactly(value)
@@ -106,8 +108,10 @@ def test_a_maximum_is_told_apart_where_it_is_known_who_attains_it(value: int, ot
     found = separation(highest, row("sum", [0], exactly(value)))
     assert found.closed(flags(0)).tolist() == flags(0).tolist()
     halves = found.halves(highest, flags(0))
-    assert halves is not None and halves[1] is not None
-    assert halves[1].query.members.tolist() == [1, 2] and halves[1].told == others
+    assert halves is not None
+    assert halves[1] is not None
+    assert halves[1].query.members.tolist() == [1, 2]
+    assert halves[1].told == others
 
 
 def test_all_rows_of_a_person_are_set_aside_together() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +31,12 @@ def test_a_request_is_filed_by_who_logged_in(server: Running) -> None:
         (text,) = connection.execute(f"SELECT cae_request('{quoted}', 'for the report')").fetchone()
     last = server.gate.requests().iloc[-1]
     assert text == f"request {last['number']} is on record; the owner of the data decides"
-    assert (last["user"], last["sql"], last["because"], last["state"]) == ("ana", TWO, "for the report", "open")
+    assert (last["user"], last["sql"], last["because"], last["state"]) == (
+        "ana",
+        TWO,
+        "for the report",
+        "open",
+    )
 
 
 def test_texts_may_be_parameters(server: Running) -> None:
@@ -46,7 +50,7 @@ def test_what_is_no_text_is_an_error_that_says_what_to_write(server: Running) ->
     before = len(server.gate.requests())
     with connect(server) as connection:
         for call in ("cae_request()", "cae_request(1)", "cae_request('a', 'b', 'c')", "cae_request('  ')"):
-            with pytest.raises(psycopg.Error, match="cae_request|in words"):
+            with pytest.raises(psycopg.Error, match=r"cae_request|in words"):
                 connection.execute(f"SELECT {call}")
     assert len(server.gate.requests()) == before
 
