@@ -322,7 +322,7 @@ class ColumnKnowledge:
         wanted = np.zeros(self.system.first_spare, dtype=np.bool_)
         wanted[records] = True
         aside = found.closed(wanted if self.aside is None else wanted | self.aside)
-        self.system, self._figures, self._ends = self.column.new_system(), Figures(), {}
+        self.system, self._figures, self._ends = self.column.new_system(aside), Figures(), {}
         self._model = self._standing = None
         self._separation, self.aside, self._others = found, aside, {}
         others = list[Row]()

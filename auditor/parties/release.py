@@ -69,7 +69,10 @@ def release_of(known: ColumnKnowledge, queries: Sequence[Query], rules: Rules) -
         asked &= ~block
         if (block & before).any() or not _keeps_within(block, known, found, len(new), rules):
             aside |= block
-    aside = found.closed(aside) if aside.any() else aside
+    if aside.any():
+        aside = found.closed(aside)
+        if known.system.unit_of is not None and not _keeps_within(~aside, known, found, len(new), rules):
+            aside = found.closed(aside, units=True)  # sums of rows of several sets were not looked at
     return Release(known, new, aside, aside & ~before, again=bool(aside.any()))
 
 
@@ -90,6 +93,7 @@ def _keeps_within(block: Flags, known: ColumnKnowledge, found: Separation, new: 
         else:
             old.append(half)
     inside = ColumnKnowledge(known.column, known.truth)
+    inside.system = known.column.new_system(~block)
     inside.take_in(old)
     return _keeps(inside, list(fresh.values()), rules)
 

@@ -10,6 +10,9 @@ Whom a release takes beyond the limit is put into a closed set, as small as is s
 system has what was told of the others alone, and judges them as always. What is asked is asked of the others,
 beside a part in C that is known already; where that part is not known nothing is told.
 
+Of a unit that has rows on both sides, those of the others are judged as if they were all it has: the sum of
+rows on both sides is a sum of two that are independent.
+
 Which sets are closed is found by elimination in floats, which proposes them. That one is closed is checked in
 fractions: whatever does not fall apart makes the set grow by all that it is about.
 
@@ -71,12 +74,12 @@ class Separation:
             if row.is_sum and row.told.least is not None and self._span.take(row.query):
                 self._values.append(row.told.least)
 
-    def closed(self, records: Flags) -> Flags:
-        """(n,) a closed set that has some records, as small as is seen."""
+    def closed(self, records: Flags, units: bool = False) -> Flags:
+        """(n,) a closed set that has some records, as small as is seen; `units`: with all rows of everybody."""
         found = records.copy()
         while True:
             found = np.isin(self._labels, self._labels[found])
-            if self._whose is not None:
+            if units and self._whose is not None:
                 found |= np.isin(self._whose, self._whose[found])
             more = found.copy()
             for row in self.rows:

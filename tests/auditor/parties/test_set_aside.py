@@ -114,9 +114,10 @@ def test_a_maximum_is_told_apart_where_it_is_known_who_attains_it(value: int, ot
     assert halves[1].told == others
 
 
-def test_all_rows_of_a_person_are_set_aside_together() -> None:
+def test_all_rows_of_a_person_are_taken_along_where_that_is_wanted() -> None:
     found = separation(row("sum", [0, 1], exactly(4)), units=[0, 1, 1, 2, 3])
-    assert found.closed(flags(0)).tolist() == flags(0, 1, 2).tolist()
+    assert found.closed(flags(0)).tolist() == flags(0, 1).tolist()
+    assert found.closed(flags(0), units=True).tolist() == flags(0, 1, 2).tolist()
 
 
 def test_a_sum_that_is_not_settled_does_not_fall_apart() -> None:
