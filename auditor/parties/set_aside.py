@@ -75,7 +75,7 @@ class Separation:
                 self._values.append(row.told.least)
 
     def closed(self, records: Flags, units: bool = False) -> Flags:
-        """(n,) a closed set that has some records, as small as is seen; `units`: with all rows of everybody."""
+        """(n,) a closed set that has some records, as small as is seen; `units`: all rows of theirs too."""
         found = records.copy()
         while True:
             found = np.isin(self._labels, self._labels[found])

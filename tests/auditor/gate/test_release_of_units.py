@@ -94,7 +94,8 @@ def test_of_several_columns_each_has_its_own_persons(tmp_path: Path) -> None:
     with duckdb.connect(str(path)) as connection:
         connection.execute("ALTER TABLE staff ADD COLUMN bonus INTEGER")
         connection.execute("UPDATE staff SET bonus = id % 25 * 10")
-    second = '[[protect]]\ntable = "staff"\ncolumn = "bonus"\nminimum = 0\nmaximum = 240\nstep = 10\npublic = "all"'
+    second = '[[protect]]\ntable = "staff"\ncolumn = "bonus"\nminimum = 0\nmaximum = 240\nstep = 10\n'
+    second += 'public = "all"'
     first = second.replace("bonus", "salary").replace("maximum = 240", "maximum = 250")
     rules = Policy.parse(f"{first}\n{second}\n{OUTSIDERS}[limit]\nrisk = 0.5\n")
     with Gate.open(path, rules) as gate:

@@ -66,8 +66,10 @@ ASIDE = KnownAnswer("aside", np.array([3, 7]), None, Fraction(0), *STAFF)
 
 def release(ledger: Ledger) -> Entry:
     """An answer on the owner's word, and a request that is turned down."""
-    found = ledger.append(user="ann", sql="SELECT 1", verdict="answered", code="released", parameters="[1]",
-                          zone="Europe/Berlin", answers=[TOTAL, ASIDE], because="a\nline, Zoë", by="olga")  # fmt: skip
+    found = ledger.append(
+        user="ann", sql="SELECT 1", verdict="answered", code="released", parameters="[1]",
+        zone="Europe/Berlin", answers=[TOTAL, ASIDE], because="a\nline, Zoë", by="olga",
+    )  # fmt: skip
     ledger.append(user="ann", sql="SELECT 2", verdict="request", code="declined", because="no", by="olga")
     return found
 
