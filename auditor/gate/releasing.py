@@ -9,7 +9,7 @@ request is recorded and tells nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -60,15 +60,20 @@ class Exposure:
     somebody who knows an own value, or hang together with those who are past it."""
     records: tuple[bytes, ...]
     """By protected column, which: what a confirmation is held to."""
+    besides: int = 0
+    """How many extremes are told besides: those of all others, where it would hang on those who has them."""
 
     @property
     def words(self) -> str:
         """In one line."""
         if not self.count:
             return "everybody keeps the limit with it: nobody is set aside"
+        more = (
+            f"; the extremes of all others are told as well, {self.besides} of them" if self.besides else ""
+        )
         return (
             f"{self.count:,} are set aside, {self.beyond:,} of them past the limit by themselves: no later "
-            "answer will tell more of them"
+            f"answer will tell more of them{more}"
         )
 
 
@@ -104,7 +109,7 @@ def planned(person: Party, asked: Sequence[Asked], knowledge: Knowledge, databas
     for place, queries in person.whole_reads(asked).items():
         known = person.columns[place]
         found[place] = release_of(known, queries, knowledge.rules)
-        for query, row in zip(queries, found[place].rows, strict=True):
+        for query, row in zip(queries, found[place].rows, strict=False):
             assert row.told.least is not None
             values[place, query.name] = known.system.column_value(query, row.told.least)
     told = list[Told[Fraction]]()
@@ -115,7 +120,9 @@ def planned(person: Party, asked: Sequence[Asked], knowledge: Knowledge, databas
     wholes = {place: release.whole() for place, release in found.items()}
     risks = [known.risk() for known in wholes.values()]
     risk = None if None in risks else max((each for each in risks if each is not None), default=None)
-    exposure = _exposure(found, wholes, knowledge, database)
+    asks = person.whole_reads(asked)
+    besides = sum(len(each.rows) - len(asks[place]) for place, each in found.items())
+    exposure = replace(_exposure(found, wholes, knowledge, database), besides=besides)
     return Planned(told, [answer for each in found.values() for answer in _answers(each)], exposure, risk)
 
 
@@ -128,7 +135,7 @@ def _answers(release: Release) -> list[KnownAnswer]:
         signs = None if query.coefficients is None else query.coefficients.astype(np.int8)
         ends = exactly(known.system.column_value(query, value))
         found.append(KnownAnswer.told(AGGREGATES[query.kind], query.members, signs, ends, known.column.name))
-    if release.again:
+    if release.aside.any():
         found.append(
             KnownAnswer("aside", np.flatnonzero(release.aside), None, Fraction(0), *known.column.name)
         )

@@ -16,7 +16,7 @@ from auditor.deciding.cases import Case
 from auditor.deciding.looks import told_part
 from auditor.deciding.rules import TRUE_ANSWER_FACTOR, Rules
 from auditor.parties.column import ColumnKnowledge
-from auditor.parties.set_aside import Flags, Row, Separation
+from auditor.parties.set_aside import Flags, Halves, Row, Separation, part_of
 from auditor.told import exactly
 from cae_sql.inference.allowance import Allowance
 from cae_sql.inference.facts.query import Name, Query
@@ -29,13 +29,11 @@ class Release:
     known: ColumnKnowledge
     """What was known before."""
     rows: tuple[Row, ...]
-    """The answers."""
+    """The answers, and behind them extremes of all others, where it would hang on those who has them."""
     aside: Flags
     """(n,) who is set aside from then on ..."""
     fresh: Flags
     """... and who was not before."""
-    again: bool
-    """Whether what was told before has to be taken apart anew."""
 
     def whole(self) -> ColumnKnowledge:
         """What is known then of everybody."""
@@ -52,64 +50,109 @@ def release_of(known: ColumnKnowledge, queries: Sequence[Query], rules: Rules) -
         queries: What is asked, whoever is set aside (`ColumnKnowledge.whole_query`).
         rules: What may be spent on one look.
     """
-    values = known.truth(queries)
-    new = tuple(Row(query, exactly(value)) for query, value in zip(queries, values, strict=True))
+    new = _told(known, queries)
     nobody = np.zeros(known.system.first_spare, dtype=np.bool_)
     before = nobody if known.aside is None else known.aside
     asked = nobody.copy()
     for query in queries:
         asked[query.members] = True
     if not (asked & before).any() and _keeps(known, new, rules):
-        return Release(known, new, before, nobody, again=False)
+        return Release(known, new, before, nobody)
     found, aside = Separation([*known.rows, *new], known.system), before.copy()
-    while asked.any():
+    left, hang = asked.copy(), known.system.unit_of is not None
+    while left.any():
         first = nobody.copy()
-        first[np.argmax(asked)] = True
-        block = found.closed(first)
-        asked &= ~block
-        if (block & before).any() or not _keeps_within(block, known, found, len(new), rules):
+        first[np.argmax(left)] = True
+        block = found.closed(first, loosely=True)
+        left &= ~block
+        halves = [found.halves(row, block, loosely=True) for row in found.rows]
+        if (block & before).any() or not _keeps_half(0, halves, known, ~block, found, len(new), rules):
             aside |= block
-    if aside.any():
-        aside = found.closed(aside)
-        if known.system.unit_of is not None and not _keeps_within(~aside, known, found, len(new), rules):
-            aside = found.closed(aside, units=True)  # sums of rows of several sets were not looked at
-    return Release(known, new, aside, aside & ~before, again=bool(aside.any()))
+        else:
+            hang = hang or any(found.halves(row, block) is None for row in found.rows)
+    besides = _told(known, _had_by(found, found.closed(aside, loosely=True)))
+    rows = (*new, *besides)
+    found = Separation([*known.rows, *rows], known.system)
+    aside = found.closed(aside)
+    halves = [found.halves(row, aside) for row in found.rows]
+    # extremes that hang on both sides, and sums of a person's rows in several sets, were not looked at yet
+    if (hang or besides) and not _keeps_half(1, halves, known, aside, found, len(rows), rules):
+        for row in rows:
+            aside[row.query.members] = True
+        aside = found.closed(aside, units=True)
+    return Release(known, rows, aside, aside & ~before)
 
 
-def _keeps_within(block: Flags, known: ColumnKnowledge, found: Separation, new: int, rules: Rules) -> bool:
-    """Whether a closed set keeps the limit: what is new of it is judged beside what was told of it before.
+def _told(known: ColumnKnowledge, queries: Sequence[Query]) -> tuple[Row, ...]:
+    """True answers."""
+    values = zip(queries, known.truth(queries), strict=True)
+    return tuple(Row(query, exactly(value)) for query, value in values)
 
-    New are the last rows, and what others say of it now that they fall apart.
+
+def _had_by(found: Separation, aside: Flags) -> list[Query]:
+    """Of extremes that were told and that somebody on either side may have: the others' own.
+
+    Told with the release, they say on which side it is had; else all whom they are about would be set aside.
     """
-    old, fresh = list[Row](), dict[Name, Row]()
-    for place, row in enumerate(found.rows):
-        halves = found.halves(row, block)
-        assert halves is not None
-        half = halves[0]
+    hang = [
+        row for row in found.rows if row.query.kind in ("max", "min") and found.halves(row, aside) is None
+    ]
+    return [part_of(row.query, ~aside[row.query.members]) for row in hang]
+
+
+def _keeps_half(
+    side: int,
+    halves: Sequence[Halves | None],
+    known: ColumnKnowledge,
+    others: Flags,
+    found: Separation,
+    new: int,
+    rules: Rules,
+) -> bool:
+    """Whether one side keeps the limit with all known that falls to it.
+
+    Args:
+        side: Which: 0 or 1.
+        halves: Of what was told.
+        known: What was known before.
+        others: (n,) who is on the other side.
+        found: What was told, new things last.
+        new: How many these are.
+        rules: What may be spent.
+    """
+    old, changed, last = list[Row](), dict[Name, Row](), dict[Name, Row]()
+    for place, (row, both) in enumerate(zip(found.rows, halves, strict=True)):
+        assert both is not None
+        half = both[side]
         if half is None:
             continue
-        if half.told.exact and (half is not row or place >= len(found.rows) - new):
-            fresh.setdefault(half.query.name, half)
+        if half.told.exact and place >= len(halves) - new:
+            last.setdefault(half.query.name, half)
+        elif half.told.exact and half is not row:
+            changed.setdefault(half.query.name, half)
         else:
             old.append(half)
-    inside = ColumnKnowledge(known.column, known.truth)
-    inside.system = known.column.new_system(~block)
-    inside.take_in(old)
-    return _keeps(inside, list(fresh.values()), rules)
+    # what is new is judged beside the rest; where it follows from that, all that came apart is judged
+    for beside, fresh in (([*changed.values()], [*last.values()]), ([], [*changed.values(), *last.values()])):
+        inside = ColumnKnowledge(known.column, known.truth)
+        inside.system = known.column.new_system(others)
+        inside.take_in([*old, *beside])
+        if fresh and not _case(inside, fresh).derivable:
+            return _keeps(inside, fresh, rules)
+    return True
 
 
 def _keeps(known: ColumnKnowledge, rows: Sequence[Row], rules: Rules) -> bool:
     """Whether everybody is shown to keep the limit with true answers known."""
-    case = Case(
-        known.system,
-        [row.query for row in rows],
-        known.column.standard,
-        known.truth,
-        known.effort,
-        known.model,
-    )
-    if not rows or case.derivable:
+    case = _case(known, rows)
+    if case.derivable:
         return True
     allowance = Allowance(TRUE_ANSWER_FACTOR * rules.steps)
     allowance.end_in(TRUE_ANSWER_FACTOR * rules.seconds)
     return told_part(case, [row.told for row in rows], allowance, {}, renew=True).given
+
+
+def _case(known: ColumnKnowledge, rows: Sequence[Row]) -> Case:
+    standard = known.column.standard
+    queries = [row.query for row in rows]
+    return Case(known.system, queries, standard, known.truth, known.effort, known.model)

@@ -74,8 +74,14 @@ class Separation:
             if row.is_sum and row.told.least is not None and self._span.take(row.query):
                 self._values.append(row.told.least)
 
-    def closed(self, records: Flags, units: bool = False) -> Flags:
-        """(n,) a closed set that has some records, as small as is seen; `units`: all rows of theirs too."""
+    def closed(self, records: Flags, units: bool = False, loosely: bool = False) -> Flags:
+        """(n,) a closed set that has some records, as small as is seen.
+
+        Args:
+            records: (n,) which.
+            units: Whether with all rows of theirs.
+            loosely: Whether extremes that hang on both sides do not matter.
+        """
         found = records.copy()
         while True:
             found = np.isin(self._labels, self._labels[found])
@@ -83,16 +89,17 @@ class Separation:
                 found |= np.isin(self._whose, self._whose[found])
             more = found.copy()
             for row in self.rows:
-                if self.halves(row, found) is None:
+                if self.halves(row, found, loosely) is None:
                     more[row.query.members] = True
             if (more == found).all():
                 return found
             found = more
 
-    def halves(self, row: Row, records: Flags) -> Halves | None:
+    def halves(self, row: Row, records: Flags, loosely: bool = False) -> Halves | None:
         """What something told, or asked, says of some records and of the others; None where it hangs on both.
 
-        Of a sum the answers must settle the first half.
+        Of a sum the answers must settle the first half. `loosely`: of an extreme that somebody on either side
+        may have, that nobody has more, or less.
         """
         query, inside = row.query, records[row.query.members]
         if inside.all():
@@ -105,7 +112,10 @@ class Separation:
                 return None
             others = row.told.under(lambda total: total - value)
             return Row(part_of(query, inside), exactly(value)), Row(part_of(query, ~inside), others)
-        return self._extreme(row, inside, records) if query.kind in ("max", "min") else None
+        found = self._extreme(row, inside, records) if query.kind in ("max", "min") else None
+        if found is None and loosely and query.kind in ("max", "min"):
+            found = self._bounds(row, inside)
+        return found
 
     def settled(self, query: Query) -> int | None:
         """A sum in units, where the answered sums add up to it."""
@@ -122,17 +132,46 @@ class Separation:
     def _extreme(self, row: Row, inside: Flags, records: Flags) -> Halves | None:
         """Of a maximum, or the same upside down: nobody inside attains it, or somebody is seen to."""
         own, others = (part_of(row.query, each) for each in (inside, ~inside))
-        value = row.told.value
+        value, top = row.told.value, row.query.kind == "max"
         if value is None:  # "at most" is said of each by itself
-            return Row(own, row.told), Row(others, row.told)
+            return self._bounds(row, inside)
+        if any(self._says(each, row, records) for each in self.rows):
+            return self._bounds(row, inside)  # what else was told says that somebody on one side attains it
         low, high = (each[own.members] for each in self._between(records))
-        top = row.query.kind == "max"
-        if ((high < value) if top else (low > value)).all():
+        if ((high < value) if top else (low > value)).all() or self._less(own, value):
             return None, Row(others, row.told)
-        if ((low >= value) if top else (high <= value)).any():
-            bound = Told(None, value) if top else Told(value, None)
-            return Row(own, row.told), Row(others, bound)
+        if ((low >= value) if top else (high <= value)).any() or self._less(others, value):
+            return Row(own, row.told), Row(others, self._bound(row))
         return None
+
+    def _less(self, query: Query, value: int) -> bool:
+        """Whether an extreme was told by which all of these have less, of a maximum, or more."""
+        return any(
+            row.query.kind == query.kind
+            and row.told.value is not None
+            and (row.told.value < value if query.kind == "max" else row.told.value > value)
+            and bool(np.isin(query.members, row.query.members).all())
+            for row in self.rows
+        )
+
+    def _bounds(self, row: Row, inside: Flags) -> Halves:
+        """Of an extreme, what it says of each by itself."""
+        own, others = (part_of(row.query, each) for each in (inside, ~inside))
+        return Row(own, self._bound(row)), Row(others, self._bound(row))
+
+    def _bound(self, row: Row) -> Told[int]:
+        value = row.told.value
+        if value is None:
+            return row.told
+        return Told(None, value) if row.query.kind == "max" else Told(value, None)
+
+    def _says(self, other: Row, row: Row, records: Flags) -> bool:
+        """Whether something else told says that an extreme is had on one side."""
+        query, inside = other.query, records[other.query.members]
+        if query.kind != row.query.kind or other.told != row.told:
+            return False
+        one_side = bool(inside.all()) or not inside.any()
+        return one_side and bool(np.isin(query.members, row.query.members).all())
 
     def _between(self, records: Flags) -> tuple[Ints, Ints]:
         """(n,) each: between which values some records lie by the sums about them alone, one by one."""
