@@ -92,6 +92,18 @@ def test_nothing_more_is_told_of_whom_was_set_aside(gate: Gate) -> None:
         assert gate.check(sql).code == "risk"
 
 
+def test_a_maximum_of_all_that_was_told_does_not_stop_the_others(gate: Gate) -> None:
+    """It might be one of the two who has it: the release tells the greatest value of the others as well."""
+    two = "SELECT sum(salary) FROM staff WHERE id IN (14, 19)"
+    assert gate.execute("SELECT max(salary) FROM staff").decision.code == "answered"
+    seen = gate.exposed_by(two)
+    assert (seen.count, seen.besides) == (2, 1)
+    assert "extremes of all others" in seen.words
+    gate.release(two, "they agreed", seen=seen)
+    assert verdict(gate, "SELECT max(salary) FROM staff").code == "known"
+    assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id > 20").code == "answered"
+
+
 def test_of_groups_those_that_tell_more_of_them_are_withheld(gate: Gate) -> None:
     gate.release(TWO, "asked for by the auditors")
     answer = gate.execute("SELECT id // 6 AS six, sum(salary) FROM staff GROUP BY six ORDER BY six")

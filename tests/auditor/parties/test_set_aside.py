@@ -124,3 +124,14 @@ def test_a_sum_that_is_not_settled_does_not_fall_apart() -> None:
     found = separation(row("sum", [0, 1], exactly(4)))
     assert found.settled(Query(kind="sum", members=np.array([0]))) is None
     assert found.settled(Query(kind="sum", members=np.array([0, 1]))) == 4
+
+
+def test_a_maximum_that_is_told_of_the_others_alone_keeps_them_apart() -> None:
+    highest, pair = row("max", [0, 1, 2], exactly(2)), row("sum", [0, 3], exactly(2))
+    for others in (1, 2):
+        found = separation(highest, pair, row("max", [1, 2], exactly(others)))
+        assert found.closed(flags(3)).tolist() == flags(0, 3).tolist()
+        halves = found.halves(highest, flags(0, 3))
+        assert halves is not None
+        assert halves[0] is not None
+        assert halves[0].told == (exactly(2) if others == 1 else Told(None, 2))
