@@ -70,16 +70,20 @@ def release_of(known: ColumnKnowledge, queries: Sequence[Query], rules: Rules) -
             aside |= block
         else:
             hang = hang or any(found.halves(row, block) is None for row in found.rows)
-    besides = _told(known, _had_by(found, found.closed(aside, loosely=True)))
-    rows = (*new, *besides)
-    found = Separation([*known.rows, *rows], known.system)
-    aside = found.closed(aside)
-    halves = [found.halves(row, aside) for row in found.rows]
-    # extremes that hang on both sides, and sums of a person's rows in several sets, were not looked at yet
-    if (hang or besides) and not _keeps_half(1, halves, known, aside, found, len(rows), rules):
-        for row in rows:
-            aside[row.query.members] = True
-        aside = found.closed(aside, units=True)
+    rows = new
+    for wider in (aside, aside | asked):
+        besides = _told(known, _had_by(found, found.closed(wider, loosely=True)))
+        rows = (*rows, *besides)
+        found = Separation([*known.rows, *rows], known.system)
+        aside = found.closed(wider)
+        halves = [found.halves(row, aside) for row in found.rows]
+        # extremes that hang on both sides, and sums of rows in several sets, were not looked at yet
+        looked = not hang and len(rows) == len(new)
+        if looked or _keeps_half(1, halves, known, aside, found, len(rows), rules):
+            return Release(known, rows, aside, aside & ~before)
+    for row in rows:
+        aside[row.query.members] = True
+    aside = found.closed(aside, units=True)
     return Release(known, rows, aside, aside & ~before)
 
 
@@ -93,6 +97,7 @@ def _had_by(found: Separation, aside: Flags) -> list[Query]:
     """Of extremes that were told and that somebody on either side may have: the others' own.
 
     Told with the release, they say on which side it is had; else all whom they are about would be set aside.
+    What is set aside in the end may hang on them, so they are told whatever comes of it.
     """
     hang = [
         row for row in found.rows if row.query.kind in ("max", "min") and found.halves(row, aside) is None
