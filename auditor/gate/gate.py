@@ -12,12 +12,12 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from auditor.data.database import Asked, Database, NeedsValues, StatementFailed
@@ -25,8 +25,7 @@ from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
 from auditor.data.sources import Given
 from auditor.deciding.cases import Outcome
-from auditor.deciding.decide import at_once, foresee
-from auditor.deciding.rules import Budget
+from auditor.deciding.decide import at_once
 from auditor.decision import Decision
 from auditor.errors import (
     AuditorError,
@@ -39,22 +38,24 @@ from auditor.errors import (
     QueryUnsupported,
     StatementError,
 )
-from auditor.gate import ends, hints, releasing, two_questions, verdict
+from auditor.gate import ends, explain, hints, releasing, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
+from auditor.gate.left import left_of
 from auditor.gate.lost import withheld_of
 from auditor.gate.memory import Memory, Remembered, Settled
 from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.request import Ask, Parameters, checked
-from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
+from auditor.gate.suppress import GIVEN, Fate, Suppressed, Suppression, Unit, units_of, verdict_of
 from auditor.gate.turns import Shared, Turns
 from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
+from auditor.sql.explaining import Explained, explained
 from auditor.sql.sandbox import understand
 from auditor.sql.unlike_types import unlike
-from auditor.told import Range, Withheld
+from auditor.told import Range, Told, Withheld
 from cae_sql.errors import CaeSqlError
 from cae_sql.warming import Progress, warm
 
@@ -203,8 +204,17 @@ class Gate:
             QueryUnsupported: the statement is not understood, or failed while it ran.
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
-        asked = Ask(sql, parameters, user, dialect=dialect or self.policy.dialect, zone=timezone)
-        return self._execute(asked)
+        ask = checked(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect, zone=timezone))
+        found = explained(sql)
+        return self._execute(ask) if found is None else self._explain(ask, found)
+
+    def _explain(self, ask: Ask, found: Explained) -> Answer:
+        """What would become of a statement, as rows; what is not understood is refused as it would be."""
+        if found.options or self.policy.decision.mode != "simulatable":
+            raise self._turned_away(ask, verdict.EXPLAIN if found.options else verdict.EXPLAIN_MODE)
+        return explain.answered(
+            self._foresee(replace(ask, sql=found.statement, before=found.before, check=True))
+        )
 
     def _execute(self, ask: Ask) -> Answer:
         ask, knowledge, user = checked(ask), self._knowledge, ask.user
@@ -262,23 +272,31 @@ class Gate:
                 'decision.mode = "answer-dependent": check needs mode = "simulatable", because elsewhere a '
                 "verdict is itself an answer"
             )
+        spoken = dialect or self.policy.dialect
         try:
-            spoken = dialect or self.policy.dialect
-            ask = self._understood(checked(Ask(sql, parameters, user, None, True, spoken, timezone)))
+            return self._foresee(
+                checked(Ask(sql, parameters, user, None, True, dialect=spoken, zone=timezone))
+            )
         except (QueryRefused, QueryUnsupported) as error:
             return error.decision
+
+    def _foresee(self, ask: Ask) -> Decision:
+        """The verdict that a statement would get, with what would become of each group; it is recorded.
+
+        Raises:
+            QueryRefused, QueryUnsupported: it is not understood, or too many checks were asked for.
+        """
+        self._count_check(ask)
+        ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.probe:
             return verdict.PUBLIC
-        if ask.plan.public:
+        asked = [] if ask.plan.public else self._asked(ask)
+        if not asked:
             said = self._of_public(ask.plan)
             self._record(ask, said)
             return said
-        try:
-            asked = self._asked(ask)
-        except QueryUnsupported as error:
-            return error.decision
-        with self._turn(user, asked) as columns:
+        with self._turn(ask.user, asked) as columns:
             self._prepare_for(ask, asked)
             person = self._caught_up(ask, asked, columns)
             by_group = self._by_group(ask, asked)
@@ -286,6 +304,12 @@ class Gate:
             decision = decide(ask, asked, person)
             self._record(ask, decision)
         return decision
+
+    def _count_check(self, ask: Ask) -> None:
+        """Refuse a check where its user has asked for as many as the policy allows in a day."""
+        most = self.policy.decision.checks
+        if most is not None and self._ledger.checks(ask.user, ask.arrived.date()) >= most:
+            raise self._turned_away(ask, verdict.CHECKS)
 
     def describe(
         self,
@@ -363,31 +387,73 @@ class Gate:
     def _checked(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
         reads = person.reads(asked)
         cases = person.cases(reads)
-        rules = self._knowledge.rules
         ranged = self._ranged(ask, asked)
-        refusal = None if ranged else at_once(cases, rules)
-        if refusal is None and all(case.derivable for case in cases):
-            return verdict.KNOWN
+        refusal = None if ranged else at_once(cases, self._knowledge.rules)
         if refusal is not None:
-            decision = self._verdict(ask, person, reads, refusal, person.risk_at_hand(reads))
-            return self._with_range(ask, asked, decision)
-        before = person.risk(reads)
-        outcome = (
-            person.refusal_by_persons(reads, rules)
-            or foresee(cases, rules, Budget(rules), ranged)
-            or Outcome("safe", ())
-        )
-        return self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
+            said = self._verdict(ask, person, reads, refusal, person.risk_at_hand(reads))
+            return self._with_fates(ask, asked, person, said, "risk")
+        if all(case.derivable for case in cases):
+            return self._with_fates(ask, asked, person, verdict.KNOWN, "known")
+        before, beside = person.risk(reads), person.beside(reads)
+        outcome = beside.decide(reads, ranges=ranged)
+        if outcome.verdict != "safe":
+            said = self._verdict(ask, person, reads, outcome, before)
+            return self._with_fates(ask, asked, person, said, outcome.verdict)
+        told = beside.told(asked, reads, outcome)
+        said = self._said(ask, self._with_rest("answered", ask, asked, told), reads, before, None)
+        return self._with_fates(ask, asked, person, said, "safe", told=told)
 
     def _checked_groups(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
-        """Each group alone on past answers: together they may be fewer."""
+        """Group by group, as they would be decided if a hypothetical table were the true one."""
         assert ask.plan is not None
-        fates = list(Suppression(self._knowledge.rules, person, units_of(ask.plan, asked)).check())
-        code, withheld = verdict_of(fates)
         read = _read_by(asked)
-        named = self._named(ask, asked, code, fates)
-        said = self._said(ask, code, read, person.risk(read), None, withheld, named=named)
-        return self._with_range(ask, asked, said)
+        before = person.risk(read)
+        found = Suppression(self._knowledge.rules, person.beside(read), units_of(ask.plan, asked)).give()
+        code, withheld = verdict_of(found.fates)
+        if code in WHOLE or code == "partial":
+            code = self._with_rest(code, ask, asked, found.told)
+        named = self._named(ask, asked, code, found.fates)
+        said = self._said(ask, code, read, before, None, withheld, named=named)
+        fates = {place: fate for unit, fate in found.fates for place in unit.places}
+        return self._with_fates(ask, asked, person, said, "refused", fates, found.told)
+
+    def _with_rest(
+        self, code: str, ask: Ask, asked: Sequence[Asked], told: Sequence[Told[Fraction] | None]
+    ) -> str:
+        """A code, or "range" where more of the statement hangs on a value that is not told exactly."""
+        assert ask.plan is not None
+        exact = all(each is not None and each.exact for each in told)
+        return code if exact or ends.rest(ask.plan, asked, told) is not None else "range"
+
+    def _with_fates(
+        self,
+        ask: Ask,
+        asked: Sequence[Asked],
+        person: Party,
+        said: Decision,
+        otherwise: str,
+        fates: Mapping[int, str] = MappingProxyType({}),
+        told: Sequence[Told[Fraction] | None] = (),
+    ) -> Decision:
+        """A verdict that was foreseen, with what becomes of each aggregate.
+
+        Args:
+            ask: The statement.
+            asked: What it asks.
+            person: Who asks.
+            said: The verdict.
+            otherwise: What becomes of all that `fates` does not have.
+            fates: By place, what becomes of an aggregate.
+            told: What was told of a hypothetical table.
+        """
+        assert ask.plan is not None
+        by_place = [fates.get(place, otherwise) for place in range(len(asked))]
+        if said.verdict != "answered":  # nothing of it is shown
+            by_place = ["refused" if each in GIVEN else each for each in by_place]
+        told = told or [None for _ in asked]
+        left = left_of(person, asked, self.policy.intruder.baseline)
+        rows = explain.foreseen(ask.plan, asked, by_place, told, self._database, left)
+        return replace(self._with_range(ask, asked, said), fates=rows)
 
     def _understood(self, ask: Ask) -> Ask:
         found = self._read(ask)
@@ -1011,7 +1077,7 @@ class Gate:
         """
         return self._ledger.append(
             user=ask.user,
-            sql=ask.sql,
+            sql=ask.before + ask.sql,
             verdict=decision.verdict,
             code=decision.code,
             parameters=ask.written_parameters,

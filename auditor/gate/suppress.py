@@ -30,7 +30,7 @@ import numpy as np
 
 from auditor.data.database import Asked
 from auditor.deciding.cases import Outcome
-from auditor.deciding.decide import decide, foresee
+from auditor.deciding.decide import decide
 from auditor.deciding.rules import Budget, Rules
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import GROUP_WORLDS
@@ -316,27 +316,6 @@ class Suppression:
 
     def _names(self, unit: Unit) -> set[Name]:
         return {query.name for queries in self._party.reads(unit.asked).values() for query in queries}
-
-    def check(self) -> Iterator[tuple[Unit, Fate]]:
-        """What would become of each unit alone, on past answers; nothing is looked at or learned."""
-        for unit in self._units:
-            fate = self._checked(unit)
-            if unit.may_be_taken_apart and fate in REFUSED:
-                yield from ((part, self._checked(part)) for part in unit.apart)
-            else:
-                yield unit, fate
-
-    def _checked(self, unit: Unit) -> Fate:
-        reads = self._party.reads(unit.asked)
-        fate = self._before(reads)
-        if fate is not None:
-            return fate
-        with self._budget.part(SHARES[-1] if unit.grouped else 1) as budget:
-            rules = self._rules(unit)
-            refusal = self._party.refusal_by_persons(reads, rules) or foresee(
-                self._party.cases(reads), rules, budget, unit.ranged
-            )
-        return "safe" if refusal is None else refusal.verdict
 
     def _judge_grouped(self, unit: Unit, found: Suppressed, budget: Budget) -> Iterator[tuple[Unit, _Judged]]:
         """What becomes of a unit, or of each of its values where they are not given together."""

@@ -31,6 +31,25 @@ NO_RANGES = Decision(
     "Ask for the aggregate itself.",
 )
 
+EXPLAIN = Decision(
+    "unsupported",
+    "explain",
+    "EXPLAIN says what would become of a statement; it takes no options, and runs nothing.",
+    "Write EXPLAIN and then the statement, without ANALYZE, VERBOSE or parentheses.",
+)
+EXPLAIN_MODE = Decision(
+    "unsupported",
+    "explain",
+    "EXPLAIN is not answered here: in this policy's mode a verdict is itself an answer.",
+    "Ask the statement itself.",
+)
+CHECKS = Decision(
+    "refused",
+    "checks",
+    "All checks that the policy allows a user in a day are used up.",
+    "Ask the statement itself, or wait until midnight (UTC).",
+)
+
 TEXTS = {
     "answered": "Every record keeps the limit.",
     "partial": "{units} withheld (NULL){names}: together with the others and earlier answers, more could "

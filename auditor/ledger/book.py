@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
 
@@ -216,6 +216,11 @@ class Ledger:
             if len(batch) < rows.BATCH:
                 return
             number, head = batch[-1].number, bytes.fromhex(batch[-1].hash)
+
+    def checks(self, user: str, day: date) -> int:
+        """How many checks of a user are on record of a day (UTC), but those refused for being too many."""
+        with explained(self._place), self._place.reading() as connection:
+            return rows.checks(connection, user, day)
 
     def append(
         self,

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -40,6 +40,10 @@ _LAST = "SELECT number, hash FROM ledger_statement ORDER BY number DESC LIMIT 1"
 _EDITIONS = f"SELECT max(number) FROM ledger_statement WHERE verdict = '{EDITION}' AND number > :after"
 _OPENINGS = f"SELECT number, normalised FROM ledger_statement WHERE verdict = '{EDITION}' ORDER BY number"
 _ANSWERED = "SELECT number FROM ledger_statement WHERE number > :number AND answers > 0"
+_CHECKS = (
+    "SELECT count(*) FROM ledger_statement WHERE is_check = 1 AND user_name = :user AND code <> 'checks' "
+    "AND time >= :first AND time < :next"
+)
 _NEXT = f"SELECT {STATEMENT.names} FROM ledger_statement WHERE number > :after ORDER BY number LIMIT {BATCH}"
 _TOLD = (
     f"SELECT {ANSWER.names} FROM ledger_answer WHERE statement > :after AND statement <= :until "
@@ -187,6 +191,12 @@ def last(connection: Connection) -> tuple[int, bytes] | None:
 def answers_after(connection: Connection, number: int) -> set[int]:
     """The entries above `number` that have answers."""
     return {row["number"] for row in connection.rows(_ANSWERED, number=number)}
+
+
+def checks(connection: Connection, user: str, day: date) -> int:
+    """How many checks of a user are on record of a day, but those refused for being too many."""
+    first, after = day.isoformat(), (day + timedelta(days=1)).isoformat()
+    return int(connection.value(_CHECKS, user=user, first=first, next=after))
 
 
 def edition_after(connection: Connection, number: int) -> int | None:

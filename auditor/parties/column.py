@@ -7,6 +7,7 @@ the same end again, however much is known by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -136,6 +137,36 @@ class ColumnKnowledge:
         self._likely: ModelJudgement | None = None
         self._standing: Standing | None = None
         self._figures = Figures()
+
+    def beside(self) -> ColumnKnowledge:
+        """Another that knows the same, in which a statement may be tried: this one never hears of it.
+
+        What stands there for true answers is hypothetical: the middle of what the tables give that are kept.
+        """
+        found = copy(self)
+        found.system, found.effort = self.system.beside(), copy(self.effort)
+        found._ends, found._figures, found._standing = dict(self._ends), deepcopy(self._figures), None
+        if self._model is not None:
+            found._model = type(self._model)(found.system, self._model.standard, self._model.counts)
+        found._truth = found._middle
+        return found
+
+    def _middle(self, queries: Sequence[Query]) -> list[int]:
+        """Answers in the middle of those of tables that agree with all that was answered.
+
+        Of sums that hang together by nothing but past answers each has the middle one of its own; else all
+        are those of one table, so that they agree with each other.
+        """
+        system = self.system
+        tables = system.tables if len(system.tables) else system.pool().values
+        made_up = [self.column.made_up(table[: system.first_spare]) for table in tables]
+        answers = np.array([each.truth(queries) for each in made_up])
+        middle = np.sort(answers, axis=0)[len(answers) // 2]
+        fresh = system.question(queries).question_tables.fresh
+        if len(queries) > 1 and (len(fresh) < len(queries) or any(each.kind != "sum" for each in queries)):
+            off = np.abs(answers - middle) / (1 + np.ptp(answers, axis=0))
+            middle = answers[off.sum(axis=1).argmin()]
+        return [int(each) for each in middle]
 
     def query(self, each: Asked) -> Query:
         """What is asked, in the system's terms; a sum of negated values as the sum itself."""

@@ -311,6 +311,20 @@ class Party:
         """How many answers were heard and are not learned yet."""
         return sum(len(told) for heard in list(self._heard.values()) for _, told in list(heard))
 
+    def beside(self, columns: Collection[int]) -> Party:
+        """Another party that knows the same of some columns, in which a statement may be tried.
+
+        What becomes of the statement there is no answer: what stands for true answers is hypothetical. This
+        party never hears of it, and is as it was.
+        """
+        found = Party(self._knowledge)
+        found.columns = tuple(
+            each.beside() if place in columns else new
+            for place, (each, new) in enumerate(zip(self.columns, found.columns, strict=True))
+        )
+        found._persons = {place: each.beside(found.columns[place]) for place, each in self._persons.items()}
+        return found
+
     def think_up(self, worlds: int, columns: Iterable[int]) -> None:
         """Keep at least so many hypothetical tables of some columns from now on."""
         for place in columns:

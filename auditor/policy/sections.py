@@ -250,6 +250,8 @@ class DecisionRules(Section):
     """whether AT_LEAST(…) and AT_MOST(…) are answered: ranges = "asked" (who writes them) or "never\""""
     preview: Literal["refuse", "null"] = "refuse"
     """what rows of a protected table are: preview = "refuse", or "null" (NULL in the protected column)"""
+    checks: Whole | None = Field(default=None, ge=0)
+    """how often each user may EXPLAIN or check in a day, or leave it out (without limit): checks = 1000"""
 
 
 class LedgerPlace(Section):
