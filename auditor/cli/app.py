@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from auditor.policy.policy import Policy
 
 REFUSED, UNSUPPORTED = 3, 4
+_STATUS = {"answered": 0, "refused": REFUSED, "unsupported": UNSUPPORTED}
 
 
 class Dialect(StrEnum):
@@ -124,7 +125,7 @@ def query(
         about = {**show.reason(answer.decision), "ranges": show.ends(answer.ranges), "withheld": lost}
         show.rows(answer.columns, content, form, about, ranges=answer.ranges)
         if (
-            answer.decision.code in ("partial", "preview") or answer.decision.ends
+            answer.decision.code in ("partial", "preview", "explained") or answer.decision.ends
         ) and form is not Format.JSON:
             show.note(answer.decision, form)
 
@@ -138,10 +139,19 @@ def check(
     timezone: Timezone = "UTC",
     form: Form = Format.TABLE,
 ) -> None:
-    """Say what `query` would: the verdict, no answer. Recorded as a check."""
+    """Say what would become of each group with `query`: the verdict, no answer. Recorded as a check."""
     with _gate(database, _policy(policy)) as gate, show.status("deciding"):
         decision = gate.check(_statement(sql), user=user, dialect=_name(dialect), timezone=timezone)
-    _leave(decision, form)
+    if decision.fates:
+        from auditor.gate.explain import COLUMNS
+
+        rows = [each.row for each in decision.fates]
+        show.rows(list(COLUMNS), rows, form, {"verdict": decision.verdict, **show.reason(decision)})
+    if not decision.fates or form is Format.TABLE:
+        show.decision(decision, form)
+    elif form is Format.CSV:
+        show.note(decision, form)
+    raise typer.Exit(_STATUS[decision.verdict])
 
 
 def risk(
@@ -388,7 +398,7 @@ def _statement(sql: str) -> str:
 
 def _leave(decision: Decision, form: Format) -> None:
     show.decision(decision, form)
-    raise typer.Exit({"answered": 0, "refused": REFUSED, "unsupported": UNSUPPORTED}[decision.verdict])
+    raise typer.Exit(_STATUS[decision.verdict])
 
 
 def _limits(policy: Policy) -> object:

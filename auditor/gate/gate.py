@@ -210,8 +210,9 @@ class Gate:
 
     def _explain(self, ask: Ask, found: Explained) -> Answer:
         """What would become of a statement, as rows; what is not understood is refused as it would be."""
-        if found.options or self.policy.decision.mode != "simulatable":
-            raise self._turned_away(ask, verdict.EXPLAIN if found.options else verdict.EXPLAIN_MODE)
+        reason = self._not_explained(found)
+        if reason is not None:
+            raise self._turned_away(ask, reason)
         return explain.answered(
             self._foresee(replace(ask, sql=found.statement, before=found.before, check=True))
         )
@@ -241,6 +242,12 @@ class Gate:
         with self._turn(user, asked) as columns:
             settled = self._known(ask, asked) or self._decide(ask, asked, columns)
         return self._release(ask, settled, asked)
+
+    def _not_explained(self, found: Explained) -> Decision | None:
+        """Why EXPLAIN is not answered, whatever stands behind it."""
+        if self.policy.decision.mode != "simulatable":
+            return verdict.EXPLAIN_MODE
+        return verdict.EXPLAIN if found.options else None
 
     def _again(self, ask: Ask, remembered: Remembered) -> Answer:
         """What became of a statement before, once more; it teaches nothing, so it waits for nobody."""
@@ -301,9 +308,25 @@ class Gate:
             person = self._caught_up(ask, asked, columns)
             by_group = self._by_group(ask, asked)
             decide = self._checked_groups if by_group else self._checked
-            decision = decide(ask, asked, person)
+            decision = self._checked_again(ask, asked, person)
+            decision = decision or self._with_range(ask, asked, decide(ask, asked, person))
             self._record(ask, decision)
         return decision
+
+    def _checked_again(self, ask: Ask, asked: list[Asked], person: Party) -> Decision | None:
+        """What became of a statement before, where the same would become of it again (`_execute`)."""
+        knowledge = self._knowledge
+        remembered = self._memory.recall(knowledge.party(ask.user), ask)
+        if remembered is None:
+            return None
+        learned = knowledge.learned_on_record(ask.user)
+        if remembered.learned not in (None, learned) and knowledge.settles_any(
+            ask.user, asked, remembered.withheld
+        ):
+            return None
+        lost = [bool(person.names([each]) & remembered.withheld) for each in asked]
+        fates = {place: "risk" for place, each in enumerate(lost) if each}
+        return self._with_fates(ask, asked, person, remembered.decision, "known", fates)
 
     def _count_check(self, ask: Ask) -> None:
         """Refuse a check where its user has asked for as many as the policy allows in a day."""
@@ -335,12 +358,18 @@ class Gate:
         """
         spoken = dialect or self.policy.dialect
         ask = checked(Ask(sql, parameters, user or PUBLISHER, dialect=spoken, zone=timezone))
+        behind = explained(sql)
+        decision = None if behind is None else self._not_explained(behind)
+        if behind is not None and decision is None:
+            ask = replace(ask, sql=behind.statement, before=behind.before, check=True)
         found = self._read(ask)
         if isinstance(found, Unsupported):
-            decision = Decision("unsupported", found.code, found.message, found.hint)
+            decision = decision or Decision("unsupported", found.code, found.message, found.hint)
             if user is not None:
                 self._record(replace(ask, parameters=None), decision)
             raise QueryUnsupported(decision)
+        if behind is not None:
+            return tuple(explain.COLUMNS.items())
         return tuple(zip(found.columns, found.types, strict=True))
 
     @property
@@ -451,9 +480,10 @@ class Gate:
         if said.verdict != "answered":  # nothing of it is shown
             by_place = ["refused" if each in GIVEN else each for each in by_place]
         told = told or [None for _ in asked]
+        self._prepare()  # what is left is worked out for everybody, also where a refusal needs no kernel
         left = left_of(person, asked, self.policy.intruder.baseline)
         rows = explain.foreseen(ask.plan, asked, by_place, told, self._database, left)
-        return replace(self._with_range(ask, asked, said), fates=rows)
+        return replace(said, fates=rows)
 
     def _understood(self, ask: Ask) -> Ask:
         found = self._read(ask)

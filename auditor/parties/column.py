@@ -159,8 +159,9 @@ class ColumnKnowledge:
         """
         system = self.system
         tables = system.tables if len(system.tables) else system.pool().values
-        made_up = [self.column.made_up(table[: system.first_spare]) for table in tables]
-        answers = np.array([each.truth(queries) for each in made_up])
+        answers = np.array(
+            [self.column.made_up(table[: system.first_spare]).truth(queries) for table in tables]
+        )
         middle = np.sort(answers, axis=0)[len(answers) // 2]
         fresh = system.question(queries).question_tables.fresh
         if len(queries) > 1 and (len(fresh) < len(queries) or any(each.kind != "sum" for each in queries)):

@@ -37,6 +37,7 @@ from auditor.proxy.values.errors import ValueProblem
 from auditor.proxy.values.inference import infer
 from auditor.proxy.values.placeholders import spaced
 from auditor.proxy.values.results import ResultType, result_type
+from auditor.sql.explaining import explained
 
 if TYPE_CHECKING:
     from auditor.gate.gate import Gate
@@ -274,7 +275,9 @@ class _Opened:
     ) -> Described:
         """The description of a statement for the gate; `record`: one that is not supported is recorded."""
         sql = self._unqualified(sql)
-        parameters = tuple(infer(sql, self._schema, self._dialect, given))
+        behind = explained(sql)
+        statement = sql if behind is None else behind.statement
+        parameters = tuple(infer(statement, self._schema, self._dialect, given))
         text, samples = spread(sql, [_sample(oid) for oid in parameters])
         # Without parameters it will not come to be executed: here it is put on record.
         asker = context.user if record or not parameters else None
