@@ -11,12 +11,14 @@ Promise: all of it is worked out from past answers, public data, the policy and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
 
 from auditor.data.database import Asked, Database
 from auditor.decision import Decision
+from auditor.gate import verdict
 from auditor.gate.answer import Answer
 from auditor.gate.ends import aggregate_of, group_of
 from auditor.sql import Plan
@@ -90,6 +92,6 @@ def answered(decision: Decision) -> Answer:
 
 def _said(decision: Decision) -> Decision:
     """In words what would become of the statement."""
-    verdict, code = decision.verdict, decision.code
-    message = f"EXPLAIN tells nothing and counts nothing. The statement would be {verdict} ({code}): "
-    return Decision("answered", "explained", message + decision.message, decision.hint, fates=decision.fates)
+    said = f"It would be {decision.verdict} ({decision.code}): {decision.message}"
+    message = f"{verdict.EXPLAINED.message} {said}"
+    return replace(verdict.EXPLAINED, message=message, hint=decision.hint, fates=decision.fates)

@@ -12,6 +12,7 @@ import os
 import re
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -477,6 +478,11 @@ class Gate:
         """
         assert ask.plan is not None
         by_place = [fates.get(place, otherwise) for place in range(len(asked))]
+        of_group = Counter((each.block, each.group) for each in asked)
+        for place, each in enumerate(asked):  # judged together with what is new
+            several = of_group[each.block, each.group] > 1
+            if several and by_place[place] == "safe" and person.at_a_glance([each]) is not None:
+                by_place[place] = "known"
         if said.verdict != "answered":  # nothing of it is shown
             by_place = ["refused" if each in GIVEN else each for each in by_place]
         told = told or [None for _ in asked]

@@ -31,6 +31,9 @@ NO_RANGES = Decision(
     "Ask for the aggregate itself.",
 )
 
+EXPLAINED = Decision(
+    "answered", "explained", "Nothing was told: the rows say what would become of the statement."
+)
 EXPLAIN = Decision(
     "unsupported",
     "explain",
@@ -39,14 +42,14 @@ EXPLAIN = Decision(
 )
 EXPLAIN_MODE = Decision(
     "unsupported",
-    "explain",
-    "EXPLAIN is not answered here: in this policy's mode a verdict is itself an answer.",
+    "explain-mode",
+    "EXPLAIN is not answered here: in the policy's mode a verdict is itself an answer.",
     "Ask the statement itself.",
 )
 CHECKS = Decision(
     "refused",
     "checks",
-    "All checks that the policy allows a user in a day are used up.",
+    "All checks that the policy allows each user in a day are used up.",
     "Ask the statement itself, or wait until midnight (UTC).",
 )
 

@@ -146,7 +146,8 @@ OWN: Mapping[str, SqlState] = {
 NOT_SUPPORTED = frozenset(
     ["aggregate", "aggregate-arguments", "alias-columns", "argument", "catalogue", "cells", "cells-values",
      "coefficients",
-     "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "each-once", "explain",
+     "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "each-once",
+     "explain", "explain-mode",
      "extreme-case", "function", "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type",
      "nonlinear", "offset", "pivot",
      "protected-aggregate", "protected-cast", "protected-condition", "protected-correlated",
