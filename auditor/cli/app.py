@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from auditor.policy.policy import Policy
 
 REFUSED, UNSUPPORTED = 3, 4
+LONGEST_SQL = 80
+"""Letters of a statement that a line shows."""
 _STATUS = {"answered": 0, "refused": REFUSED, "unsupported": UNSUPPORTED}
 
 
@@ -180,6 +182,7 @@ def risk(
         held = gate.held()
         frame = gate.risk(candidates.value, most, told)
         nearest = [] if form is Format.CSV else _nearest(gate)
+        statements = _carrying(gate, nearest) if form is Format.TABLE else []
     beyond = classes_beyond(frame, rules)
     proved = None if frame.empty else float(frame["risk"].max())
     by = [name for name in ("risk", "looked_at", "risk_at_most") if name in frame]
@@ -213,7 +216,12 @@ def risk(
             print("nearest the limit by what is likely:")
         for each in nearest:
             who = ", ".join(f"{name} {value}" for name, value in each["about"].items()) or "everybody"
-            print(f"  {show.line(who)}: {each['words']}")
+            spent = "" if each["spent"] is None else f"{each['spent']:.0%} of the limit is spent; "
+            print(f"  {show.line(who)}: {spent}{each['words']}")
+        if statements:
+            print("by these statements, with the share of somebody's variance that each adds:")
+        for number, added, user, sql in statements:
+            print(f"  {number}, {show.line(user)}: {added:.0%}, {_short(sql)}")
     if beyond:
         raise typer.Exit(REFUSED)
 
@@ -241,7 +249,25 @@ def _nearest(gate: Gate) -> list[dict[str, Any]]:
         found = gate.nearest()
     except InvalidInput:
         return []
-    return [{**asdict(each), "words": each.words} for each in found if each.leverage > 0]
+    return [{**asdict(each), "words": each.words, "spent": each.spent} for each in found if each.leverage > 0]
+
+
+def _carrying(gate: Gate, nearest: Sequence[dict[str, Any]]) -> list[tuple[int, float, str, str]]:
+    """The statements that carry what is likely of those nearest the limit, with the most that each adds."""
+    most = dict[int, float]()
+    for number, added in (share for each in nearest for share in each["shares"]):
+        most[number] = max(added, most.get(number, 0.0))
+    if not most:
+        return []
+    asked = gate.history().set_index("number")
+    order = sorted(most.items(), key=lambda each: -each[1])
+    return [(number, added, asked.at[number, "user"], asked.at[number, "sql"]) for number, added in order]
+
+
+def _short(sql: str) -> str:
+    """A statement as one line of a terminal."""
+    text = show.line(" ".join(sql.split()))
+    return text if len(text) <= LONGEST_SQL else f"{text[: LONGEST_SQL - 1]}…"
 
 
 def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
