@@ -7,7 +7,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -29,7 +29,7 @@ from auditor.policy.giveaways import giveaway
 from auditor.policy.grid import grid_of
 from auditor.policy.policy import Policy
 from auditor.policy.suggest import suggest
-from auditor.told import Range
+from auditor.told import Foreseen, Range
 from cae_sql.domain import exact
 from cae_sql.errors import OutOfTime
 
@@ -57,6 +57,13 @@ RANGES = (
 PARTIAL = Decision("answered", "partial", "2 groups are withheld (NULL)", "ask more coarsely")
 REFUSAL = Decision(
     "refused", "risk", "an answer would pass the limit", "ask about a larger group", 0.123, 0.987
+)
+FORESEEN = replace(
+    PARTIAL,
+    fates=(
+        Foreseen({"dept": "a"}, "sum(salary)", "exact", "It can be told exactly.", 0.4),
+        Foreseen({"dept": "b"}, "sum(salary)", "withheld", "It could tell too much."),
+    ),
 )
 UNKNOWN = Decision(
     "unsupported", "window", "window functions over rows are not understood", "aggregate first"
@@ -144,7 +151,7 @@ class FakeGate:
     ) -> Decision:
         self.dialects.append(dialect)
         self.zones.append(timezone)
-        return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
+        return {"refuse": REFUSAL, "unsupported": UNKNOWN, "fates": FORESEEN}.get(sql, ANSWERED)
 
     def held(self) -> float:
         return 0.45
@@ -354,6 +361,37 @@ def test_check_has_the_status_that_query_would(run: Run, sql: str, status: int) 
     found, out, _ = run("check", "d.duckdb", sql, "-p", "p.toml", "--format", "json")
     assert found == status
     assert json.loads(out)["rows"] == []
+
+
+def test_check_shows_what_would_become_of_each_group(run: Run) -> None:
+    status, out, _ = run("check", "d.duckdb", "fates", "-p", "p.toml")
+    assert status == 0
+    assert "dept a  sum(salary)  exact     It can be told exactly.   0.4" in out
+    assert "2 rows\n" in out
+    assert "answered (partial): 2 groups are withheld (NULL)\nhint: ask more coarsely\n" in out
+    _, out, _ = run("check", "d.duckdb", "fates", "-p", "p.toml", "--format", "json")
+    shown = json.loads(out)
+    assert shown["columns"] == ["group", "aggregate", "fate", "reason", "left"]
+    assert shown["rows"][1] == ["dept b", "sum(salary)", "withheld", "It could tell too much.", None]
+    assert (shown["verdict"], shown["code"]) == ("answered", "partial")
+    _, out, err = run("check", "d.duckdb", "fates", "-p", "p.toml", "--format", "csv")
+    assert out.splitlines()[0] == "group,aggregate,fate,reason,left"
+    assert err.startswith("partial: ")
+
+
+def test_risk_says_how_much_is_spent_and_by_which_statements(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Nearest(
+        9, 20.0, 100.0, 30.0, 60.0, 0.3, 0.25, 0.24, {"dept": "b"}, 4, (1,), None, 0.5, ((1, 0.24),)
+    )
+    monkeypatch.setattr(FakeGate, "nearest", lambda _: [one])
+    _, out, _ = run("risk", "d.duckdb", "-p", "p.toml")
+    assert "  dept b: 60% of the limit is spent; could still be any of 9 values" in out
+    assert "that each adds:\n  1, ann: 24%, SELECT 1\n" in out
+    _, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--format", "json")
+    (nearest,) = json.loads(out)["nearest"]
+    assert (nearest["spent"], nearest["shares"]) == (0.6, [[1, 0.24]])
 
 
 # What is printed
