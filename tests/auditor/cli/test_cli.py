@@ -366,7 +366,7 @@ def test_check_has_the_status_that_query_would(run: Run, sql: str, status: int) 
 def test_check_shows_what_would_become_of_each_group(run: Run) -> None:
     status, out, _ = run("check", "d.duckdb", "fates", "-p", "p.toml")
     assert status == 0
-    assert "dept a  sum(salary)  exact     It can be told exactly.   0.4" in out
+    assert ["dept", "a", "sum(salary)", "exact"] in [line.split()[:4] for line in out.splitlines()]
     assert "2 rows\n" in out
     assert "answered (partial): 2 groups are withheld (NULL)\nhint: ask more coarsely\n" in out
     _, out, _ = run("check", "d.duckdb", "fates", "-p", "p.toml", "--format", "json")
