@@ -961,7 +961,7 @@ class Gate:
         Arguments and errors as for `release`. Nothing is recorded.
         """
         ask = self._understood(
-            checked(Ask(sql, parameters, to, None, False, self._spoken(dialect), timezone))
+            checked(Ask(sql, parameters, to, dialect=self._spoken(dialect), zone=timezone))
         )
         assert ask.plan is not None
         asked = [] if ask.plan.public else self._asked(ask)
@@ -1003,7 +1003,7 @@ class Gate:
         """
         because, who = releasing.said(because, "because"), to or user
         ask = self._understood(
-            checked(Ask(sql, parameters, who, None, False, self._spoken(dialect), timezone))
+            checked(Ask(sql, parameters, who, dialect=self._spoken(dialect), zone=timezone))
         )
         checked(replace(ask, user=user))
         assert ask.plan is not None

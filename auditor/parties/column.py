@@ -146,9 +146,10 @@ class ColumnKnowledge:
         found = copy(self)
         found.system, found.effort = self.system.beside(), copy(self.effort)
         found._ends, found._figures, found._standing = dict(self._ends), deepcopy(self._figures), None
+        found.rows, found._others = list(self.rows), dict(self._others)
         if self._model is not None:
             found._model = type(self._model)(found.system, self._model.standard, self._model.counts)
-        found._truth = found._middle
+        found.truth = found._middle
         return found
 
     def _middle(self, queries: Sequence[Query]) -> list[int]:

@@ -59,7 +59,7 @@ class Persons:
         if self._made is not None:
             truth = self._made.column.truth
             found._made = self._made.beside()
-            found._made._truth = truth
+            found._made.truth = truth
         return found
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
