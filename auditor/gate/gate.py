@@ -47,7 +47,16 @@ from auditor.gate.lost import withheld_of
 from auditor.gate.memory import Memory, Remembered, Settled
 from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.request import Ask, Parameters, checked
-from auditor.gate.suppress import GIVEN, Fate, Suppressed, Suppression, Unit, units_of, verdict_of
+from auditor.gate.suppress import (
+    GIVEN,
+    Fate,
+    Suppressed,
+    Suppression,
+    Unit,
+    smaller_than_allowed,
+    units_of,
+    verdict_of,
+)
 from auditor.gate.turns import Shared, Turns
 from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
@@ -232,7 +241,10 @@ class Gate:
         asked = self._asked(ask)
         if not asked:
             return self._release(ask, Settled(verdict.PUBLIC, []))
-        told = knowledge.at_a_glance(user, asked)
+        small = knowledge.too_small(asked)
+        if self._refused_for_size(ask, asked, small):
+            return self._release(ask, Settled(self._said(ask, "min-size", _read_by(asked), None, None), []))
+        told = None if small else knowledge.at_a_glance(user, asked)
         if told is not None:  # it teaches nothing, so it waits for nobody
             return self._release(ask, self._settled(ask, asked, told, "known"), asked)
         learned = knowledge.learned_on_record(user)
@@ -241,7 +253,8 @@ class Gate:
             self._memory.keep(knowledge.party(user), ask, remembered)
             return self._again(ask, remembered)
         with self._turn(user, asked) as columns:
-            settled = self._known(ask, asked) or self._decide(ask, asked, columns)
+            known = None if small else self._known(ask, asked)
+            settled = known or self._decide(ask, asked, columns)
         return self._release(ask, settled, asked)
 
     def _not_explained(self, found: Explained) -> Decision | None:
@@ -302,6 +315,14 @@ class Gate:
         asked = [] if ask.plan.public else self._asked(ask)
         if not asked:
             said = self._of_public(ask.plan)
+            self._record(ask, said)
+            return said
+        try:
+            asked = self._asked(ask)
+        except QueryUnsupported as error:
+            return error.decision
+        if self._refused_for_size(ask, asked, self._knowledge.too_small(asked)):
+            said = self._said(ask, "min-size", _read_by(asked), None, None)
             self._record(ask, said)
             return said
         with self._turn(ask.user, asked) as columns:
@@ -438,12 +459,12 @@ class Gate:
         assert ask.plan is not None
         read = _read_by(asked)
         before = person.risk(read)
-        found = Suppression(self._knowledge.rules, person.beside(read), units_of(ask.plan, asked)).give()
+        found = Suppression(self._knowledge.rules, person.beside(read), self._units(ask, asked)).give()
         code, withheld = verdict_of(found.fates)
         if code in WHOLE or code == "partial":
             code = self._with_rest(code, ask, asked, found.told)
         named = self._named(ask, asked, code, found.fates)
-        said = self._said(ask, code, read, before, None, withheld, named=named)
+        said = self._said(ask, code, read, before, None, withheld, named=named, too_small=smaller_than_allowed(found.fates))
         fates = {place: fate for unit, fate in found.fates for place in unit.places}
         return self._with_fates(ask, asked, person, said, "refused", fates, found.told)
 
@@ -610,6 +631,7 @@ class Gate:
         after: float | None = None,
         withheld: int = 0,
         named: Sequence[Withheld] = (),
+        too_small: int = 0,
     ) -> Settled:
         """What is told, in words; a statement that nothing can be shown of is refused in them."""
         assert ask.plan is not None
@@ -620,10 +642,10 @@ class Gate:
             rest = ends.rest(ask.plan, asked, told)
             code = "range" if rest is None else "ends" if code == "answered" else code
         read = _read_by(asked)
-        decision = self._said(ask, code, read, before, after, withheld, ranges, lacking, named)
+        decision = self._said(ask, code, read, before, after, withheld, ranges, lacking, named, too_small)
         if ends.unseen(ask.plan, asked, told) or code == "range":
             decision = replace(decision, hint=self._with_ends(ask, read, decision.hint, hints.ENDS))
-        elif withheld:
+        elif withheld > too_small:
             decision = self._with_range(ask, asked, decision)
         return Settled(decision, told, ranges=ranges, rest=rest)
 
@@ -675,6 +697,18 @@ class Gate:
         several = ask.plan.asks_ranges and len(asked) > 1
         return several or any(block.grouped for block in ask.plan.blocks)
 
+    def _refused_for_size(self, ask: Ask, asked: Sequence[Asked], small: Collection[int]) -> bool:
+        """Whether some of what is asked about too few cannot be withheld by itself."""
+        assert ask.plan is not None
+        if not small or not self._by_group(ask, asked):
+            return bool(small)
+        return any(unit.too_small and not unit.grouped for unit in units_of(ask.plan, asked, small))
+
+    def _units(self, ask: Ask, asked: Sequence[Asked]) -> list[Unit]:
+        """What is judged together of a statement with groups."""
+        assert ask.plan is not None
+        return units_of(ask.plan, asked, self._knowledge.too_small(asked))
+
     def _ranged(self, ask: Ask, asked: Sequence[Asked]) -> bool:
         """Whether a range is asked of everything."""
         assert ask.plan is not None
@@ -686,7 +720,7 @@ class Gate:
         knowledge = self._knowledge
         try:
             before = person.risk(_read_by(asked))
-            found = Suppression(knowledge.rules, person, units_of(ask.plan, asked)).give()
+            found = Suppression(knowledge.rules, person, self._units(ask, asked)).give()
             code, withheld = verdict_of(found.fates)
             known = person.known_until(_read_by(asked))
             with self._counted(ask, asked, person, found.surprises, found.answers):
@@ -717,7 +751,8 @@ class Gate:
             after = person.risk_with(*found.refusal)
         if found.given and code in ("known", "answered", "partial"):
             named = self._named(ask, asked, code, found.fates)
-            return self._settled(ask, asked, found.told, code, before, after, withheld, named)
+            small = smaller_than_allowed(found.fates)
+            return self._settled(ask, asked, found.told, code, before, after, withheld, named, small)
         said = self._said(ask, code, _read_by(asked), before, after, withheld)
         at_least = found.refusal is not None and not found.given and found.refusal[1].certain
         return Settled(self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told)
@@ -765,6 +800,7 @@ class Gate:
         ranges: Sequence[Range] = (),
         lacking: bool = True,
         named: Sequence[Withheld] = (),
+        too_small: int = 0,
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
@@ -777,7 +813,10 @@ class Gate:
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole, ask.dialect, ask.sql, counted)
         grouped = any(block.grouped for block in ask.plan.blocks)
         what = "group" if grouped else "value"
-        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what, named)
+        if code == "min-size" or too_small == withheld > 0:
+            counted = next(filter(None, map(hints.Counted.of, protects)), None)
+            hint = hints.of_size(self.policy.rules.min_size or 0, counted)
+        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what, named, too_small)
 
     def _with_range(self, ask: Ask, asked: Sequence[Asked], decision: Decision) -> Decision:
         """A refusal whose hint says how to ask for a range, if some sum that is asked may have one."""
@@ -1174,7 +1213,9 @@ class Gate:
         """
         assert ask.plan is not None
         knowledge = self._knowledge
-        lost = [each for each, told in zip(asked, settled.told, strict=True) if told is None]
+        small = knowledge.too_small(asked)  # nothing that is answered later changes that
+        pairs = enumerate(zip(asked, settled.told, strict=True))
+        lost = [each for place, (each, told) in pairs if told is None and place not in small]
         again = replace(again, risk_before=None, risk_after=None)
         withheld = knowledge.of(ask.user).names(lost) if lost else frozenset[bytes]()
         learned = settled.learned if lost else None

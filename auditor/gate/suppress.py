@@ -21,7 +21,7 @@ whoever fails to record what this gives must let the party forget it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
@@ -39,7 +39,7 @@ from auditor.sql import Plan
 from auditor.told import Told
 from cae_sql.inference.facts.query import Name
 
-Fate = Literal["known", "safe", "risk", "time", "uncounted"]
+Fate = Literal["known", "safe", "risk", "time", "uncounted", "min-size"]
 """What becomes of a group: past answers settle it, it may be answered, or why it is withheld."""
 
 GIVEN, REFUSED = ("known", "safe"), ("risk", "uncounted")
@@ -66,6 +66,8 @@ class Unit:
     """Whether a range is asked of each."""
     of_group: bool = True
     """Whether it is of a group; else each value is withheld by itself."""
+    too_small: bool = False
+    """Whether it is about fewer than the policy's rule allows: it is withheld and never judged."""
 
     @property
     def names(self) -> set[tuple[int, ...]]:
@@ -100,16 +102,23 @@ class Unit:
         return sorted(parts, key=lambda part: part.asked[0].kind != "sum")
 
 
-def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
-    """What is judged together, in the order in which it is judged."""
-    found: dict[tuple[int, int, int] | None, list[int]] = {}
+def units_of(plan: Plan, asked: Sequence[Asked], too_small: Collection[int] = ()) -> list[Unit]:
+    """What is judged together, in the order in which it is judged.
+
+    Args:
+        plan: The statement.
+        asked: What it asks.
+        too_small: The places of what is about fewer than the policy's rule allows.
+    """
+    found: dict[tuple[int, int, int, bool] | None, list[int]] = {}
     ranged = [plan.blocks[each.block].aggregates[each.column].ranged for each in asked]
     for place, each in enumerate(asked):
         # without groups, what ranges are asked of may be withheld apart from the rest
         grouped = plan.blocks[each.block].grouped or ranged[place]
         # what ranges alone are told of is judged by itself
         alone = each.column if each.statistic is not None else -1
-        found.setdefault((each.block, each.group, alone) if grouped else None, []).append(place)
+        name = (each.block, each.group, alone, place in too_small) if grouped else None
+        found.setdefault(name, []).append(place)
     ordered = sorted(found.items(), key=lambda item: item[0] is not None)
     units = [
         Unit(
@@ -120,6 +129,7 @@ def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
             all(
                 plan.blocks[asked[place].block].grouped and asked[place].statistic is None for place in places
             ),
+            any(place in too_small for place in places),
         )
         for name, places in ordered
     ]
@@ -211,7 +221,12 @@ def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
     if len(lost) < len(fates) and all(unit.grouped for unit, _ in lost):
         return "partial", len({name for unit, _ in lost for name in unit.names})
     reasons = {fate for unit, fate in lost if not unit.grouped} or {fate for _, fate in lost}
-    return next(fate for fate in ("risk", "time", "uncounted") if fate in reasons), len(lost)
+    return next(fate for fate in ("risk", "time", "uncounted", "min-size") if fate in reasons), len(lost)
+
+
+def smaller_than_allowed(fates: Sequence[tuple[Unit, Fate]]) -> int:
+    """Of how many groups, or values, something is withheld because they are too small."""
+    return len({name for unit, fate in fates if fate == "min-size" for name in unit.names})
 
 
 class Suppression:
@@ -242,8 +257,8 @@ class Suppression:
             found.fates.append((unit, fate))
             if fate not in GIVEN:
                 return found
-        fates = dict[Unit, Fate]()
-        waiting = self._give_together([unit for unit in self._units if unit.grouped], found, fates)
+        fates: dict[Unit, Fate] = dict.fromkeys((each for each in self._units if each.too_small), "min-size")
+        waiting = self._give_together([u for u in self._units if u.grouped and not u.too_small], found, fates)
         for share in SHARES:
             doubtful = []
             for unit in waiting:

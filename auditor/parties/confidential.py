@@ -220,6 +220,10 @@ class Confidential:
         among = records[records >= self._alone] - self._alone
         return len(records) - len(among) + int(self._lumps[among].sum())
 
+    def units_in(self, records: NDArray[np.int64]) -> int:
+        """How many units some records are of; without a unit in the policy, how many rows they are."""
+        return self._persons(records) if self._units is None else len(np.unique(self._units[records]))
+
     def possible(self, asked: Asked) -> tuple[Fraction, Fraction]:
         """Between which values the X of what is asked lies whatever the records have, in column units."""
         protect = self.protect

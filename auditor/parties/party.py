@@ -20,10 +20,13 @@ from fractions import Fraction
 from functools import partial
 from operator import add, neg
 
+import numpy as np
+
 from auditor.data.database import Asked, Database
 from auditor.deciding.cases import NOTHING, Case, Outcome
 from auditor.deciding.decide import at_once, decide
 from auditor.deciding.rules import Budget, Rules
+from auditor.errors import PolicyError
 from auditor.ledger import Edition, Entry, KnownAnswer
 from auditor.ledger.people import Base, persons_of, units_of
 from auditor.parties.column import ColumnKnowledge, Glance
@@ -74,11 +77,35 @@ class Knowledge:
         """By protected column, the public columns of its table that an intruder knows."""
         self._positions = {column.name: position for position, column in enumerate(self.columns)}
         self._entries: Callable[[], Iterable[Entry]] = tuple
+        self._can_be_large()
         self._lock = threading.RLock()
         """Who is held, and what is on record of whom."""
         self._thought_of = Counter[str]()
         """Parties that somebody thinks of."""
         self.forget()
+
+    def _can_be_large(self) -> None:
+        """Check that somebody may be asked about under `rules.min_size`."""
+        least = self.policy.rules.min_size
+        for column in self.columns if least is not None else ():
+            units = column.units_in(np.arange(column.size))
+            if units < (least or 0):
+                raise PolicyError(
+                    f"rules.min_size = {least}: table {column.protect.table} has {units:,} "
+                    f"{'records' if column.protect.unit is None else 'units'} with a {column.protect.column}, "
+                    "so nothing could be asked; take less"
+                )
+
+    def too_small(self, asked: Sequence[Asked]) -> frozenset[int]:
+        """The places of what is asked about fewer units than `rules.min_size`; public data say which."""
+        least = self.policy.rules.min_size
+        if least is None:
+            return frozenset()
+        return frozenset(
+            place
+            for place, each in enumerate(asked)
+            if self.columns[each.protected].units_in(each.records) < least
+        )
 
     def lay_on(self, editions: Sequence[Edition], people: Callable[[], Base]) -> None:
         """Take the data for the last of a ledger's editions: its records are some of the system's.

@@ -31,6 +31,7 @@ from auditor.policy.prior import Prior
 from auditor.policy.sections import (
     MOST_VALUES,
     DecisionRules,
+    HouseRules,
     Intruder,
     LedgerPlace,
     Limits,
@@ -71,6 +72,8 @@ class Policy(Section):
     """the section [limit]: risk, or epsilon with min_entropy, for example risk = 0.5"""
     decision: DecisionRules = DecisionRules()
     """the section [decision]"""
+    rules: HouseRules = HouseRules()
+    """the section [rules]: what is withheld whatever the risk, for example min_size = 10"""
     ledger: LedgerPlace = LedgerPlace()
     """the section [ledger]"""
 

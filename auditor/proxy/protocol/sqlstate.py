@@ -119,7 +119,7 @@ ANSWERED: Mapping[str, SqlState] = {
 }
 """Codes of answers; a warning goes beside the rows."""
 
-REFUSED = frozenset({"risk", "range", "time", "uncounted", "checks"})
+REFUSED = frozenset({"risk", "range", "time", "uncounted", "checks", "min-size"})
 """Codes of refusals: 42501 each. An answer that could not be judged in time is refused, not cancelled."""
 
 OWN: Mapping[str, SqlState] = {
