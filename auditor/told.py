@@ -161,6 +161,23 @@ class Foreseen:
         }
 
 
+@dataclass(frozen=True)
+class Remainder:
+    """A row of an answer that is withheld groups together."""
+
+    row: int
+    """Which, from 0."""
+    groups: int
+    """How many groups these are."""
+    rows: int
+    """How many rows of the table, or of the join, they have."""
+
+    @property
+    def as_dict(self) -> dict[str, object]:
+        """For JSON and data frames."""
+        return {"row": self.row, "groups": self.groups, "rows": self.rows}
+
+
 def _in_words(group: Mapping[str, object]) -> str:
     return ", ".join(f"{key} {'NULL' if value is None else value}" for key, value in group.items())
 

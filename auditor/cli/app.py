@@ -125,6 +125,8 @@ def query(
             _leave(error.decision, form)
         lost = [each.as_dict for each in answer.decision.withheld]
         about = {**show.reason(answer.decision), "ranges": show.ends(answer.ranges), "withheld": lost}
+        if answer.remainder:
+            about["remainder"] = [each.as_dict for each in answer.remainder]
         show.rows(answer.columns, content, form, about, ranges=answer.ranges)
         if (
             answer.decision.code in ("partial", "preview", "explained") or answer.decision.ends

@@ -39,7 +39,7 @@ from auditor.errors import (
     QueryUnsupported,
     StatementError,
 )
-from auditor.gate import ends, explain, hints, releasing, two_questions, verdict
+from auditor.gate import ends, explain, hints, releasing, remainder, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.left import left_of
@@ -64,8 +64,9 @@ from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
 from auditor.sql.explaining import Explained, explained
 from auditor.sql.sandbox import understand
+from auditor.sql.together import with_rows
 from auditor.sql.unlike_types import unlike
-from auditor.told import Range, Told, Withheld
+from auditor.told import Range, Remainder, Told, Withheld
 from cae_sql.errors import CaeSqlError
 from cae_sql.warming import Progress, warm
 
@@ -248,7 +249,9 @@ class Gate:
         if told is not None:  # it teaches nothing, so it waits for nobody
             return self._release(ask, self._settled(ask, asked, told, "known"), asked)
         learned = knowledge.learned_on_record(user)
-        if remembered is not None and not knowledge.settles_any(user, asked, remembered.withheld):
+        if remembered is not None and not knowledge.settles_any(
+            user, [*asked, *remembered.refused], remembered.withheld
+        ):
             remembered = replace(remembered, learned=learned)
             self._memory.keep(knowledge.party(user), ask, remembered)
             return self._again(ask, remembered)
@@ -269,7 +272,7 @@ class Gate:
         self._record(replace(ask, plan=plan), decision)
         if remembered.table is None:
             raise QueryRefused(decision)
-        return Answer(remembered.table, plan.types, decision, remembered.ranges, plan)
+        return Answer(remembered.table, plan.types, decision, remembered.ranges, plan, remembered.remainder)
 
     def check(
         self,
@@ -459,14 +462,20 @@ class Gate:
         assert ask.plan is not None
         read = _read_by(asked)
         before = person.risk(read)
-        found = Suppression(self._knowledge.rules, person.beside(read), self._units(ask, asked)).give()
-        code, withheld = verdict_of(found.fates)
+        suppression = Suppression(self._knowledge.rules, person.beside(read), self._units(ask, asked))
+        found, more = suppression.give(), remainder.NOTHING
+        if self.policy.decision.remainder is not False:
+            more = remainder.give(suppression, found, ask.plan, asked, self._database, self._knowledge)
+        told = found.told[: len(asked)]
+        code, withheld = verdict_of(found.fates, found.gives_more)
         if code in WHOLE or code == "partial":
-            code = self._with_rest(code, ask, asked, found.told)
-        named = self._named(ask, asked, code, found.fates)
-        said = self._said(ask, code, read, before, None, withheld, named=named, too_small=smaller_than_allowed(found.fates))
+            code = self._with_rest(code, ask, asked, told)
+        named, small = self._named(ask, asked, code, found.fates), smaller_than_allowed(found.fates)
+        said = self._said(
+            ask, code, read, before, None, withheld, named=named, too_small=small, together=len(more.together)
+        )
         fates = {place: fate for unit, fate in found.fates for place in unit.places}
-        return self._with_fates(ask, asked, person, said, "refused", fates, found.told)
+        return self._with_fates(ask, asked, person, said, "refused", fates, told)
 
     def _with_rest(
         self, code: str, ask: Ask, asked: Sequence[Asked], told: Sequence[Told[Fraction] | None]
@@ -632,22 +641,36 @@ class Gate:
         withheld: int = 0,
         named: Sequence[Withheld] = (),
         too_small: int = 0,
+        given: remainder.Given = remainder.NOTHING,
     ) -> Settled:
         """What is told, in words; a statement that nothing can be shown of is refused in them."""
         assert ask.plan is not None
-        ranges = ends.ranges_of(ask.plan, asked, told, self._database, self._knowledge)
+        asked = [*asked, *given.asked]
+        ranges = ends.ranges_of(ask.plan, asked, told, self._database, self._knowledge, self._label)
         lacking = ends.lacking(ask.plan, asked, told)
         rest = None
         if any(each is None or not each.exact for each in told):
             rest = ends.rest(ask.plan, asked, told)
             code = "range" if rest is None else "ends" if code == "answered" else code
+        if rest is not None and given.together:
+            rows = [each.as_row() for each in given.together]
+            rest = with_rows(ask.plan, rest, rows, self._label)
         read = _read_by(asked)
-        decision = self._said(ask, code, read, before, after, withheld, ranges, lacking, named, too_small)
+        together = len(given.together)
+        decision = self._said(
+            ask, code, read, before, after, withheld, ranges, lacking, named, too_small, together
+        )
         if ends.unseen(ask.plan, asked, told) or code == "range":
             decision = replace(decision, hint=self._with_ends(ask, read, decision.hint, hints.ENDS))
         elif withheld > too_small:
             decision = self._with_range(ask, asked, decision)
-        return Settled(decision, told, ranges=ranges, rest=rest)
+        return Settled(decision, told, ranges=ranges, rest=rest, given=given)
+
+    @property
+    def _label(self) -> str | None:
+        """What stands in place of text keys in a row of withheld groups together."""
+        label = self.policy.decision.remainder
+        return label if isinstance(label, str) else None
 
     def _decide(self, ask: Ask, asked: list[Asked], columns: Collection[int]) -> Settled:
         """Decide and record; what others recorded meanwhile is learned first."""
@@ -720,18 +743,21 @@ class Gate:
         knowledge = self._knowledge
         try:
             before = person.risk(_read_by(asked))
-            found = Suppression(knowledge.rules, person, self._units(ask, asked)).give()
-            code, withheld = verdict_of(found.fates)
+            suppression = Suppression(knowledge.rules, person, self._units(ask, asked))
+            found, more = suppression.give(), remainder.NOTHING
+            if self.policy.decision.remainder is not False:
+                more = remainder.give(suppression, found, ask.plan, asked, self._database, knowledge)
+            code, withheld = verdict_of(found.fates, found.gives_more)
             known = person.known_until(_read_by(asked))
             with self._counted(ask, asked, person, found.surprises, found.answers):
-                settled = self._in_words(ask, asked, person, found, code, withheld, before)
+                settled = self._in_words(ask, asked, person, found, code, withheld, before, more)
             entry = self._record(ask, settled.decision, found.surprises, found.answers, known)
             if found.answers:
                 person.recorded(entry.number)
         except BaseException:
             knowledge.forget_party(ask.user)
             raise
-        late = any(fate == "time" for _, fate in found.fates)
+        late = more.late or any(fate == "time" for _, fate in found.fates)
         return replace(settled, recorded=True, keep=not late, learned=person.known)
 
     def _in_words(
@@ -743,6 +769,7 @@ class Gate:
         code: str,
         withheld: int,
         before: float | None,
+        more: remainder.Given,
     ) -> Settled:
         """What became of groups, with the risk that it leaves."""
         if found.refusal is None or found.given:
@@ -752,10 +779,12 @@ class Gate:
         if found.given and code in ("known", "answered", "partial"):
             named = self._named(ask, asked, code, found.fates)
             small = smaller_than_allowed(found.fates)
-            return self._settled(ask, asked, found.told, code, before, after, withheld, named, small)
+            return self._settled(ask, asked, found.told, code, before, after, withheld, named, small, more)
         said = self._said(ask, code, _read_by(asked), before, after, withheld)
         at_least = found.refusal is not None and not found.given and found.refusal[1].certain
-        return Settled(self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told)
+        return Settled(
+            self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told, given=more
+        )
 
     def _named(
         self, ask: Ask, asked: Sequence[Asked], code: str, fates: Sequence[tuple[Unit, Fate]]
@@ -801,6 +830,7 @@ class Gate:
         lacking: bool = True,
         named: Sequence[Withheld] = (),
         too_small: int = 0,
+        together: int = 0,
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
@@ -816,7 +846,8 @@ class Gate:
         if code == "min-size" or too_small == withheld > 0:
             counted = next(filter(None, map(hints.Counted.of, protects)), None)
             hint = hints.of_size(self.policy.rules.min_size or 0, counted)
-        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what, named, too_small)
+        about = (withheld, hint, ranges, lacking, what, named, too_small, together)
+        return verdict.of(code, columns, before, after, *about)
 
     def _with_range(self, ask: Ask, asked: Sequence[Asked], decision: Decision) -> Decision:
         """A refusal whose hint says how to ask for a range, if some sum that is asked may have one."""
@@ -1172,6 +1203,8 @@ class Gate:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
         decision, ranges, rest = settled.decision, settled.ranges, settled.rest
+        asked, together = [*asked, *settled.given.asked], settled.given.together
+        further: tuple[Remainder, ...] = ()
         if decision.verdict != "answered":
             if not settled.recorded:
                 self._record(ask, decision)
@@ -1184,9 +1217,11 @@ class Gate:
             else:
                 values = [None if each is None else each.value for each in settled.told]
                 around = ends.around(asked, settled.told, self._knowledge) if ask.plan.asks_ranges else None
-                table = self._database.finish(ask.plan, values, rest, around)
+                table = self._database.finish(ask.plan, values, rest, around, together)
         except StatementFailed as error:
             raise self._stopped(ask, error) from None
+        if together:
+            table, further = remainder.placed(table, together)
         if rest is not None:
             table, ranges = ends.placed(ranges, asked, settled.told, ask.plan, rest, table)
         if not settled.recorded:
@@ -1196,11 +1231,17 @@ class Gate:
             if decision.code in ("answered", "ends"):
                 lacking = ends.lacking(ask.plan, asked, settled.told)
                 again = verdict.of("known", (), hint=decision.hint, ranges=ranges, lacking=lacking)
-            self._keep(ask, replace(settled, ranges=ranges), asked, table, again)
-        return Answer(table, ask.plan.types, decision, ranges, ask.plan)
+            self._keep(ask, replace(settled, ranges=ranges), asked, table, again, further)
+        return Answer(table, ask.plan.types, decision, ranges, ask.plan, further)
 
     def _keep(
-        self, ask: Ask, settled: Settled, asked: Sequence[Asked], table: pa.Table | None, again: Decision
+        self,
+        ask: Ask,
+        settled: Settled,
+        asked: Sequence[Asked],
+        table: pa.Table | None,
+        again: Decision,
+        further: tuple[Remainder, ...] = (),
     ) -> None:
         """Remember what became of a statement.
 
@@ -1210,16 +1251,19 @@ class Gate:
             asked: What it asks.
             table: Its rows, if it was answered.
             again: The verdict on one who asks again.
+            further: Which rows are withheld groups together.
         """
         assert ask.plan is not None
         knowledge = self._knowledge
         small = knowledge.too_small(asked)  # nothing that is answered later changes that
         pairs = enumerate(zip(asked, settled.told, strict=True))
         lost = [each for place, (each, told) in pairs if told is None and place not in small]
+        refused = settled.given.refused
+        lost += refused
         again = replace(again, risk_before=None, risk_after=None)
         withheld = knowledge.of(ask.user).names(lost) if lost else frozenset[bytes]()
         learned = settled.learned if lost else None
-        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned)
+        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned, further, refused)
         self._memory.keep(knowledge.party(ask.user), ask, kept)
 
     # --- for the administrator

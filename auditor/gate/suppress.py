@@ -190,11 +190,13 @@ class Suppressed:
     """How many groups were not shown to be safe after their hypothetical answers had passed."""
     refusal: tuple[Reads, Outcome] | None = None
     """The first decision that refused, for the administrator's figures."""
+    gives_more: bool = False
+    """Whether anything is told of withheld groups together."""
 
     @property
     def given(self) -> bool:
         """Whether anything may be released."""
-        return any(fate in GIVEN for _, fate in self.fates)
+        return self.gives_more or any(fate in GIVEN for _, fate in self.fates)
 
 
 @dataclass(frozen=True)
@@ -210,15 +212,19 @@ class _Judged:
     """Names of the queries because of which it was refused, as `Outcome.open`."""
 
 
-def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
+def verdict_of(fates: Sequence[tuple[Unit, Fate]], gives_more: bool = False) -> tuple[str, int]:
     """The code of a statement's verdict from what becomes of its units, and how many groups are withheld.
 
     Where nothing is grouped, how many values.
+
+    Args:
+        fates: By unit.
+        gives_more: Whether anything is told of withheld groups together.
     """
     lost = [(unit, fate) for unit, fate in fates if fate not in GIVEN]
     if not lost:
         return ("known" if all(fate == "known" for _, fate in fates) else "answered"), 0
-    if len(lost) < len(fates) and all(unit.grouped for unit, _ in lost):
+    if (len(lost) < len(fates) or gives_more) and all(unit.grouped for unit, _ in lost):
         return "partial", len({name for unit, _ in lost for name in unit.names})
     reasons = {fate for unit, fate in lost if not unit.grouped} or {fate for _, fate in lost}
     return next(fate for fate in ("risk", "time", "uncounted", "min-size") if fate in reasons), len(lost)
@@ -257,8 +263,25 @@ class Suppression:
             found.fates.append((unit, fate))
             if fate not in GIVEN:
                 return found
-        fates: dict[Unit, Fate] = dict.fromkeys((each for each in self._units if each.too_small), "min-size")
-        waiting = self._give_together([u for u in self._units if u.grouped and not u.too_small], found, fates)
+        found.fates += self._give_grouped([unit for unit in self._units if unit.grouped], found).items()
+        return found
+
+    def give_more(self, units: Sequence[Unit], found: Suppressed) -> dict[Unit, Fate]:
+        """Judge further groups, made of those that are withheld: the next question, after all others.
+
+        Args:
+            units: What is asked, in places after all others.
+            found: What became of the statement; what is told is added.
+        """
+        found.told += [None] * sum(len(unit.places) for unit in units)
+        fates = self._give_grouped(units, found)
+        found.gives_more = any(fate in GIVEN for fate in fates.values())
+        return fates
+
+    def _give_grouped(self, units: Sequence[Unit], found: Suppressed) -> dict[Unit, Fate]:
+        """Judge groups, sums that hang on nothing together first."""
+        fates: dict[Unit, Fate] = dict.fromkeys((unit for unit in units if unit.too_small), "min-size")
+        waiting = self._give_together([unit for unit in units if not unit.too_small], found, fates)
         for share in SHARES:
             doubtful = []
             for unit in waiting:
@@ -271,8 +294,7 @@ class Suppression:
         for unit in [unit for unit, fate in fates.items() if fate in REFUSED]:
             if self._before(self._party.reads(unit.asked)) == "known":
                 fates[unit] = self._judge(unit, found, self._budget).fate
-        found.fates += fates.items()
-        return found
+        return fates
 
     def _give_together(self, units: Sequence[Unit], found: Suppressed, fates: dict[Unit, Fate]) -> list[Unit]:
         """Judge sums of which none follows from others as one question, without those that make it fail.

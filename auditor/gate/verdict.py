@@ -105,6 +105,7 @@ def of(
     what: str = "group",
     named: Sequence[Withheld] = (),
     too_small: int = 0,
+    together: int = 0,
 ) -> Decision:
     """The verdict on a decided statement.
 
@@ -121,6 +122,7 @@ def of(
         what: What is withheld: a "group", or a "value" where nothing is grouped.
         named: Which these are.
         too_small: How many of them are smaller than the policy's rule allows.
+        together: How many further rows have withheld groups together.
     """
     said = _ends(ranges, lacking)
     if code == "known":
@@ -133,10 +135,17 @@ def of(
     )
     if code == "partial" and too_small:
         text = _of_small_groups(text, too_small, withheld)
+    if code == "partial" and together:
+        text = f"{text} {ONE_MORE if together == 1 else MORE.format(together)}"
     message = f"{text} {said}" if code == "partial" and ranges else text
     verdict: Verdict = "answered" if code in ("answered", "ends", "partial", "preview") else "refused"
     lost = tuple(named) if code == "partial" else ()
     return Decision(verdict, code, message, hint, before, after, ends=len(ranges), withheld=lost)
+
+
+ONE_MORE = "1 more row, the last one, has withheld groups together."
+MORE = "{} more rows, the last ones, have withheld groups together, those of a grouping set each."
+"""What is said of groups that are told together."""
 
 
 def _of_small_groups(text: str, too_small: int, withheld: int) -> str:

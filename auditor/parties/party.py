@@ -88,12 +88,12 @@ class Knowledge:
         """Check that somebody may be asked about under `rules.min_size`."""
         least = self.policy.rules.min_size
         for column in self.columns if least is not None else ():
-            units = column.units_in(np.arange(column.size))
+            units, protect = column.units_in(np.arange(column.size)), column.protect
             if units < (least or 0):
+                what = "records" if protect.unit is None else "units"
                 raise PolicyError(
-                    f"rules.min_size = {least}: table {column.protect.table} has {units:,} "
-                    f"{'records' if column.protect.unit is None else 'units'} with a {column.protect.column}, "
-                    "so nothing could be asked; take less"
+                    f"rules.min_size = {least}: table {protect.table} has {units:,} {what} with a "
+                    f"{protect.column}, so nothing could be asked; take less"
                 )
 
     def too_small(self, asked: Sequence[Asked]) -> frozenset[int]:

@@ -255,7 +255,7 @@ class DecisionRules(Section):
     partial: Literal["suppress", "refuse"] = "suppress"
     """what a GROUP BY with an unsafe group gets: partial = "suppress" (the other groups), or "refuse\""""
     remainder: Remainder = False
-    """whether withheld groups together are one more row: remainder = true (keys NULL) or "(other)", a label"""
+    """whether withheld groups together are a row too: remainder = true (keys NULL), or a label: "(other)\""""
     ranges: Literal["asked", "never"] = "asked"
     """whether AT_LEAST(…) and AT_MOST(…) are answered: ranges = "asked" (who writes them) or "never\""""
     preview: Literal["refuse", "null"] = "refuse"
