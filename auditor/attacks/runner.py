@@ -354,7 +354,11 @@ def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
         try:
             answer = gate.execute(sql, user=user, dialect="duckdb")
             decided = answer.decision.code not in SETTLED
-            return Reply("answered", answer.fetchall(), answer.decision.message, answer.ranges, decided)
+            rows = answer.fetchall()
+            rows = rows[
+                : len(rows) - len(answer.remainder)
+            ]  # attacks read groups, and withheld ones are none
+            return Reply("answered", rows, answer.decision.message, answer.ranges, decided)
         except (QueryRefused, QueryUnsupported) as error:
             said = error.decision
             verdict = "refused" if said.verdict == "refused" else "unsupported"

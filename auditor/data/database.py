@@ -46,6 +46,7 @@ from auditor.sql import Block, Plan, Schema, Unsupported, understand
 from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
 from auditor.sql.time_zones import session_zone
+from auditor.sql.together import room
 from auditor.sql.withheld import GROUP, Rest
 
 if TYPE_CHECKING:
@@ -284,6 +285,9 @@ class Database:
                     read=read,
                 )
                 found.append(self._run(work, plan.zone))
+        most = room(plan)
+        if most is not None and len(groups.entries) + len(found) > most:
+            return []
         return [each.of(len(groups.entries) + i, each.about) for i, each in enumerate(found)]
 
     def finish(

@@ -34,15 +34,12 @@ class Together:
     """Those of which something is withheld."""
     about: Mapping[int, Places]
     """By aggregate, the groups that it is about."""
+    rows: int
+    """How many rows the groups have."""
     table: pa.Table
-    """One row: its keys, which are NULL, public aggregates, and last how many rows it has."""
+    """One row: its keys, which are NULL, and public aggregates."""
     asked: tuple[Asked, ...]
     """What is to be computed, in the order of the aggregates."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows its groups have."""
-        return int(self.table.column(ROWS)[0].as_py())
 
     def as_row(self) -> Row:
         """What the final statement has to know of it."""
@@ -96,16 +93,18 @@ def ask_together(
         read: Runs a groups query.
     """
     every = frozenset[int]().union(*about.values())
-    table, found = None, dict[int, Asked]()
+    tables, found = list[pa.Table](), dict[int, Asked]()
     for some in dict.fromkeys([every, *about.values()]):
         row, more = read(cursor, _one_group(cursor, block, groups, level, some))
-        table = row.table if table is None else table
+        tables.append(row.table)
         for each in more:
             own = [asked[group, each.column] for group in some if (group, each.column) in asked]
             if about.get(each.column) == some and _same_records(each, own):
                 found[each.column] = each
     kept = {i: some for i, some in about.items() if i in found}
-    return Together(level, every, kept, table, tuple(found[i] for i in sorted(found)))
+    rows = int(tables[0].column(ROWS)[0].as_py())
+    public = tables[0].select(groups.table.column_names).cast(groups.table.schema)
+    return Together(level, every, kept, rows, public, tuple(found[i] for i in sorted(found)))
 
 
 def _one_group(
@@ -146,5 +145,5 @@ def extended(groups: Groups, more: Sequence[Together], first: int) -> Groups:
         places = {asked.column: place + i for i, asked in enumerate(each.asked)}
         place += len(places)
         entries.append(tuple(places.get(aggregate) for aggregate in range(len(groups.entries[0]))))
-        tables.append(each.table.select(groups.table.column_names).cast(groups.table.schema))
+        tables.append(each.table)
     return Groups(pa.concat_tables(tables), tuple(entries))

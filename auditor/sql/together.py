@@ -1,7 +1,8 @@
 """Withheld groups together, as one more row of the answer: what is asked of it, and how its row looks.
 
-Promise: the row is there only where all that the statement does with its groups is to show them. LIMIT, a
-condition on what is told, DISTINCT, windows, set operations and queries around or inside of it leave it out.
+Promise: the row is there only where all that the statement does with its groups is to show them. A LIMIT
+that leaves out rows, a condition on what is told, DISTINCT, windows, set operations and queries around or
+inside of it leave it out.
 Nothing that is worked out from a key, or from aggregates that are about different groups, stands in it.
 """
 
@@ -53,7 +54,7 @@ def has_place(plan: Plan) -> bool:
         return False
     block, tree = plan.blocks[0], reread(plan.final_sql)
     groups = _select(block.groups_sql)
-    bounded = any(each.args.get(clause) for each in (groups, tree) for clause in ("limit", "offset"))
+    bounded = any(each.args.get("offset") for each in (groups, tree)) or room(plan) == 0
     source = tree.args.get("from_")
     if bounded or not isinstance(tree, exp.Select) or source is None or source.this.name != block.name:
         return False
@@ -63,6 +64,17 @@ def has_place(plan: Plan) -> bool:
         return False
     where = tree.args.get("where")
     return bool(grouped_of(block).keys) and not (where and _read(where, block).aggregates)
+
+
+def room(plan: Plan) -> int | None:
+    """How many rows its LIMIT leaves, tools write one anyway; None: it has none, 0: that is not plain."""
+    found = list[int]()
+    for each in (_select(plan.blocks[0].groups_sql), reread(plan.final_sql)):
+        limit = each.args.get("limit")
+        if limit is not None:
+            count = limit.expression if isinstance(limit, exp.Limit) else None
+            found.append(int(count.name) if isinstance(count, exp.Literal) and count.is_int else 0)
+    return min(found, default=None)
 
 
 def query_of(block: Block, level: int | None, chosen: str, constants: Mapping[str, object]) -> str:
