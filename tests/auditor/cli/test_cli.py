@@ -29,7 +29,7 @@ from auditor.policy.giveaways import giveaway
 from auditor.policy.grid import grid_of
 from auditor.policy.policy import Policy
 from auditor.policy.suggest import suggest
-from auditor.told import Foreseen, Range
+from auditor.told import Foreseen, Range, Remainder
 from cae_sql.domain import exact
 from cae_sql.errors import OutOfTime
 
@@ -76,6 +76,7 @@ class Answer:
     rows: list[tuple[object, ...]]
     decision: Decision = ANSWERED
     ranges: tuple[Range, ...] = ()
+    remainder: tuple[Remainder, ...] = ()
 
     def fetchall(self) -> list[tuple[object, ...]]:
         return self.rows
