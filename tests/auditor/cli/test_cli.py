@@ -139,6 +139,8 @@ class FakeGate:
         if sql == "ends":
             rows = [("a", 100, None), ("b", None, None)]
             return Answer(["dept", "s", "twice"], rows, ENDS, RANGES)
+        if sql == "remainder":
+            return Answer(["dept", "s"], [("a", 1), ("(other)", 9)], PARTIAL, (), (Remainder(1, 2, 12),))
         decision = PARTIAL if sql == "partial" else ANSWERED
         return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows, decision)
 
@@ -279,6 +281,11 @@ def test_json_has_the_ends_beside_the_rows(run: Run) -> None:
         "row": 1, "column": "s",
     }  # fmt: skip
     assert (found["ranges"][1]["at_least"], found["ranges"][1]["row"], err) == (9, None, "")
+
+
+def test_json_says_which_rows_are_withheld_groups_together(run: Run) -> None:
+    _, out, _ = asked(run, "remainder", "--format", "json")
+    assert json.loads(out)["remainder"] == [{"row": 1, "groups": 2, "rows": 12}]
 
 
 def test_a_refusal_is_3_with_message_and_hint_and_no_risk(run: Run) -> None:
