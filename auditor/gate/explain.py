@@ -41,6 +41,7 @@ REASONS = {
     "risk": "Together with what is told before it could tell too much about somebody's {column}.",
     "time": "It could not be shown in time that every {column} stays uncertain enough.",
     "uncounted": "What it would make likely of somebody's {column} cannot be worked out.",
+    "min-size": "It is a group of fewer than the policy's least size.",
     "refused": "The statement would be refused as a whole.",
 }
 """By fate, and by why something is withheld."""

@@ -320,10 +320,6 @@ class Gate:
             said = self._of_public(ask.plan)
             self._record(ask, said)
             return said
-        try:
-            asked = self._asked(ask)
-        except QueryUnsupported as error:
-            return error.decision
         if self._refused_for_size(ask, asked, self._knowledge.too_small(asked)):
             said = self._said(ask, "min-size", _read_by(asked), None, None)
             self._record(ask, said)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from auditor.data.database import Asked, Database
 from auditor.data.together import Together
-from auditor.gate.suppress import GIVEN, Fate, Suppressed, Suppression, Unit, units_of
+from auditor.gate.suppress import Suppressed, Suppression, Unit, units_of
 from auditor.parties.party import Knowledge
 from auditor.sql import Plan
 from auditor.sql.together import has_place
