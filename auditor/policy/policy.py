@@ -123,6 +123,33 @@ class Policy(Section):
         except ValidationError as error:
             raise PolicyError(explain(error, cls, len(document.get("protect", ())))) from error
 
+    @property
+    def on_scratch(self) -> Policy:
+        """The same policy with a ledger that lies nowhere yet: for one that is thrown away."""
+        place = self.ledger.model_copy(update={"path": None, "anchor": None, "editions": False})
+        return self.model_copy(update={"ledger": place})
+
+    def varied(self, risk: float, insiders: int) -> Policy:
+        """The same policy with another limit on the risk of every column, and other insiders.
+
+        Raises:
+            PolicyError: together with the rest that is no policy.
+        """
+
+        def limited(limits: Limits | None) -> Limits | None:
+            return None if limits is None else limits.model_copy(update={"risk": risk})
+
+        protects = [each.model_copy(update={"limits": limited(each.limits)}) for each in self.protects]
+        found = {field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items()}
+        found |= {"protect": tuple(protects), "limit": limited(self.limits)}
+        found["intruder"] = self.intruder.model_copy(update={"insiders": insiders})
+        try:
+            policy = type(self).model_validate(found)
+        except ValidationError as error:
+            raise PolicyError(explain(error, type(self), len(protects))) from error
+        policy._folder = self._folder
+        return policy
+
     @model_validator(mode="after")
     def _fits_together(self) -> Policy:
         _once_each(self.protects)
