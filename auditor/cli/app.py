@@ -309,6 +309,7 @@ _ELSEWHERE = {
     "curve": "measuring",
     "experiment": "experiment",
     "evaluate": "evaluating",
+    "plan": "planning",
     "serve": "serving",
     "users": "users",
 }

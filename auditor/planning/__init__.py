@@ -11,6 +11,8 @@ policy's ledger is neither read nor written. What was left out for want of time 
     words.py        sentences and tables; page.py and json_form.py: for people and for programs
 """
 
-from auditor.planning.plan import Plan, plan
+from auditor.planning.json_form import as_json
+from auditor.planning.page import html
+from auditor.planning.plan import Plan, Wanted, plan
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "Wanted", "as_json", "html", "plan"]

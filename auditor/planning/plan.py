@@ -5,8 +5,8 @@
     3. in the best order so far, with the statements moved to its end that take more than they give
 
 Promise: the first run says how many statements the others are about. What time did not suffice for is said:
-statements, runs, and those of which it is not known what they cost. Of statements that taught nothing, or after
-which all is told exactly, it is known that they cost nothing.
+statements, runs, and those of which it is not known what they cost. Statements that taught nothing, or after
+which all is told exactly, cost nothing, and are not left out.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from auditor.data.sources import Given, source_of
 from auditor.errors import AuditorError, OwnerWarning, PolicyError
 from auditor.gate.gate import Gate
 from auditor.planning.orders import ORDERS, Numbers, costly_last
-from auditor.planning.playing import Outcome
 from auditor.planning.players import Played, Players, Run
+from auditor.planning.playing import Outcome
 from auditor.planning.statements import Listed, Statement, listed
 from auditor.policy.policy import Dialect, Policy
 from cae_sql.warming import warm
@@ -83,6 +83,11 @@ class Result:
         return sum(each.withheld for each in self.outcomes.values())
 
     @property
+    def refused(self) -> int:
+        """Statements of which nothing is told."""
+        return sum(not each.told for each in self.outcomes.values())
+
+    @property
     def late(self) -> int:
         """Statements that the policy's clock decided: what became of them hangs on the machine."""
         return sum(each.code == "time" for each in self.outcomes.values())
@@ -136,7 +141,7 @@ class Plan:
 
     @property
     def best(self) -> Result:
-        """The order in which most is told: by worth if the list says what things are worth, else by groups."""
+        """The order in which most is told: by worth where statements differ in it, else by groups."""
         whole = [each for each in self.orders if each.cut is None] or self.orders[:1]
         return max(whole, key=self._score)
 
@@ -145,7 +150,7 @@ class Plan:
         return first, result.exact, result.exact + result.ends
 
     def net(self, number: int) -> float:
-        """What others would be told exactly more without a statement, in groups, or by what they are worth."""
+        """What others would be told exactly more without a statement, in groups or by worth."""
         by_number = {each.number: each for each in self.statements}
         found = self.effects.get(number, ())
         if not self.listed.weighed:
@@ -180,7 +185,7 @@ def plan(
     source: Given,
     policy: Policy,
     paths: Sequence[Path],
-    wanted: Wanted = Wanted(),  # noqa: B008 -- it is frozen
+    wanted: Wanted = Wanted(),
     *,
     form: str = "auto",
     columns: Mapping[str, str] | None = None,
@@ -354,7 +359,9 @@ class _Planning:
             return [None] * len(runs)
         found = self._players.play(runs, until, self._stop, heard)
         if self._stop():
-            self._found.partial = "it was stopped: what follows holds for the runs that were played until then"
+            self._found.partial = (
+                "it was stopped: what follows holds for the runs that were played until then"
+            )
         return [found.get(place) for place in range(len(runs))]
 
 

@@ -153,7 +153,9 @@ class Players:
                 self._end(worker)
                 if played.outcomes or self._over(worker):
                     raise
-            with self._alone:  # what it cannot open may be opened here: a server's password in the environment
+            with (
+                self._alone
+            ):  # what it cannot open may be opened here: a server's password in the environment
                 self._take(self._here(run), played, heard)
         except AuditorError as error:
             played.error = str(error)

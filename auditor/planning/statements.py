@@ -164,7 +164,9 @@ def of_logged(
     return found
 
 
-def _count(one: Statement, about: tuple[_Name, tuple[int, ...]], found: Listed, places: dict[_Name, int]) -> None:
+def _count(
+    one: Statement, about: tuple[_Name, tuple[int, ...]], found: Listed, places: dict[_Name, int]
+) -> None:
     """One that is asked: it is new, or there once more."""
     name, groups = about
     if name not in places:
@@ -199,7 +201,7 @@ def _questions(each: Logged, dialect: Dialect, zone: str, found: Listed) -> Iter
 
 
 def _surveyed(one: Statement, gate: Gate, user: str) -> _Became:
-    """What a statement asks about: a reason not to ask it, None where it is public, or its name and groups."""
+    """A reason not to ask a statement, None where it is public, or its name and groups."""
     try:
         about = gate.survey(one.sql, dialect=one.dialect, timezone=one.zone)
     except QueryUnsupported as error:
