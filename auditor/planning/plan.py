@@ -50,7 +50,7 @@ class Setting:
     """Whether the limit and the insiders are the policy's."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What a run came to."""
 

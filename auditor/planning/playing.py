@@ -1,8 +1,8 @@
 """One run: statements through a gate with a new ledger, and what became of each.
 
 Promise: statements are asked as an analyst asks them, by `Gate.execute`, in the order of the run. Counts are
-of groups that a statement asks of: told exactly, as an end or a range, or not at all; where it is refused, none
-of them is told.
+of groups that a statement asks of: told exactly, as an end or a range, or not at all; where it is refused,
+none is told.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def lead(found: Plan) -> str:
     own, how = found.own, limit(found, found.own.setting)
     return (
         f"{counted(len(found.statements), 'statement')}, asked as written with {how} and insiders = "
-        f"{own.setting.insiders}: {counted(own.exact, 'group')} told exactly, {own.ends:,} as ends or ranges, "
+        f"{own.setting.insiders}: {counted(own.exact, 'group')} told exactly, {own.ends:,} as ends, "
         f"{own.withheld:,} not. It took {number(round(own.seconds, 1))} s."
     )
 
