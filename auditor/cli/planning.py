@@ -128,7 +128,8 @@ def _write(found: Plan, output: Path | None, json_file: Path | None) -> None:
     """What was asked for, each file whole or not at all."""
     from auditor import private
     from auditor.errors import AuditorError
-    from auditor.planning import as_json, html
+    from auditor.planning.json_form import as_json
+    from auditor.planning.page import html
 
     for path, text in ((output, html), (json_file, as_json)):
         if path is None:

@@ -10,9 +10,3 @@ policy's ledger is neither read nor written. What was left out for want of time 
     plan.py         which runs there are, and what follows from them
     words.py        sentences and tables; page.py and json_form.py: for people and for programs
 """
-
-from auditor.planning.json_form import as_json
-from auditor.planning.page import html
-from auditor.planning.plan import Plan, Wanted, plan
-
-__all__ = ["Plan", "Wanted", "as_json", "html", "plan"]

@@ -6,6 +6,8 @@ allows nothing but the one style in it, no script, no request. The chart has a t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from auditor.planning import words
 from auditor.planning.plan import Plan, Result
 from auditor.planning.statements import Statement
@@ -35,7 +37,7 @@ def html(found: Plan) -> str:
             lead=words.lead(found),
             facts=_facts(found) if told else [],
             doubts=[visible(each) for each in words.doubts(found)],
-            curve=_curve(found) if told else None,
+            curves=_curves(found) if told else [],
             limits=_table(words.LIMIT_COLUMNS, words.limit_rows(found)),
             orders=_table(words.ORDER_COLUMNS, words.order_rows(found) if told else []),
             recommendation=words.recommendation(found) if told else "",
@@ -54,64 +56,71 @@ def _facts(found: Plan) -> list[tuple[str, list[Fact]]]:
     told = [(f"{own.exact:,}", "groups told exactly"), (f"{own.ends:,}", "told as ends or ranges")]
     told += [(f"{own.withheld:,}", "withheld"), (f"{own.refused:,}", "statements of which nothing is told")]
     limits = [
-        (
-            _more(each, own),
-            f"groups exactly with {words.limit(found, each.setting)}, insiders = {each.setting.insiders}",
-        )
+        (_more(each, own), f"groups exactly with {_other(found, each)}")
         for each in found.results
-        if not each.setting.own and each.cut is None
+        if not each.setting.own
+        and each.cut is None
+        # one step away alone: the table has all
+        and (each.setting.insiders == own.setting.insiders or each.setting.risk == own.setting.risk)
     ]
-    limits.sort(key=lambda fact: -float(fact[0].replace("−", "-").replace(",", "")))
-    shown = limits if len(limits) <= 4 else [*limits[:2], *limits[-2:]]
     orders = [
-        (_more(each, own), f"groups exactly, {words.order_name(each.setting)}")
+        (words.order_name(each.setting), f"{_more(each, own)} groups exactly")
         for each in found.orders
         if each is not own and each.cut is None
     ]
     none = [("–", "nothing else was run")]
     return [
         ("What is told?", told),
-        ("What would another limit buy?", shown or none),
+        ("What would another limit buy?", limits or none),
         ("What would another order buy?", orders or none),
     ]
+
+
+def _other(found: Plan, each: Result) -> str:
+    own = found.own.setting
+    return (
+        words.limit(found, each.setting)
+        if each.setting.insiders == own.insiders
+        else f"insiders = {each.setting.insiders}"
+    )
 
 
 def _more(each: Result, own: Result) -> str:
     return f"{each.exact - own.exact:+,}".replace("-", "−")
 
 
-def _curve(found: Plan) -> Figure | None:
-    """What each limit buys; None where there are no two limits to be compared."""
+def _curves(found: Plan) -> list[Figure]:
+    """What each limit buys; none where there are no two limits to be compared."""
     points = [each for each in found.results if each.setting.risk is not None and each.cut is None]
     risks = [each.setting.risk or 0.0 for each in points]
     if len(set(risks)) < 2:
-        return None
-    series = list[Series]()
-    for insiders in sorted({each.setting.insiders for each in points}, reverse=True):
-        own = [each for each in points if each.setting.insiders == insiders]
-        for what, figure in (("exactly", _exact), ("exactly or as ends", _told)):
-            marks = [
-                Point(each.setting.risk or 0.0, figure(each), f"{figure(each):,}", each.setting.own)
-                for each in own
-            ]
-            series.append(Series(len(series), f"{what}, insiders = {insiders}", marks))
+        return []
     axes = Axes("limit on risk; upwards: groups", min(risks), max(risks), max(map(words.groups, points)))
-    return scatter(
-        "limits",
-        "What each limit buys",
-        "Groups that are told, in the order as written. Full marks: the policy as it is.",
-        series,
-        axes,
-        _table(words.LIMIT_COLUMNS, words.limit_rows(found)),
-    )
+    table = _table(words.LIMIT_COLUMNS, words.limit_rows(found))
+    said = "in the order as written. Full marks: the policy as it is."
+    return [
+        scatter(
+            *("exactly", "What each limit buys", f"Groups that are told exactly, {said}"),
+            *(_series(points, lambda each: each.exact), axes, table),
+        ),
+        scatter(
+            *("told", "Ends counted too", f"Groups that are told exactly or as ends, {said}"),
+            *(_series(points, lambda each: each.exact + each.ends), axes, table),
+        ),
+    ]
 
 
-def _exact(each: Result) -> int:
-    return each.exact
-
-
-def _told(each: Result) -> int:
-    return each.exact + each.ends
+def _series(points: list[Result], figure: Callable[[Result], int]) -> list[Series]:
+    """A line for each number of insiders."""
+    found = list[Series]()
+    for insiders in sorted({each.setting.insiders for each in points}, reverse=True):
+        marks = [
+            Point(each.setting.risk or 0.0, figure(each), f"{figure(each):,}", each.setting.own)
+            for each in points
+            if each.setting.insiders == insiders
+        ]
+        found.append(Series(len(found), f"insiders = {insiders}", marks))
+    return found
 
 
 def _table(columns: list[str], rows: list[words.Row]) -> Table:
