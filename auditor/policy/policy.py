@@ -136,13 +136,16 @@ class Policy(Section):
             PolicyError: together with the rest that is no policy.
         """
 
-        def limited(limits: Limits | None) -> Limits | None:
-            return None if limits is None else limits.model_copy(update={"risk": risk})
+        def limited(limits: Limits | None) -> dict[str, object] | None:
+            return None if limits is None else dict(limits) | {"risk": risk}
 
-        protects = [each.model_copy(update={"limits": limited(each.limits)}) for each in self.protects]
+        protects = []
+        for each in self.protects:
+            said = dict(each)
+            protects.append(said | {"limit": limited(said.pop("limits"))})
         found = {field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items()}
-        found |= {"protect": tuple(protects), "limit": limited(self.limits)}
-        found["intruder"] = self.intruder.model_copy(update={"insiders": insiders})
+        found |= {"protect": protects, "limit": limited(self.limits)}
+        found["intruder"] = dict(self.intruder) | {"insiders": insiders}
         try:
             policy = type(self).model_validate(found)
         except ValidationError as error:

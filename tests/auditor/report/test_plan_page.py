@@ -70,9 +70,8 @@ def test_every_chart_has_a_table_and_every_link_a_place(browser: Browser, page: 
     browser.open(page)
     assert browser.run("document.querySelectorAll('figure.chart').length") == 2
     assert browser.run("document.querySelectorAll('figure.chart details table').length") == 2
-    assert browser.run(
-        "[...document.querySelectorAll('nav a')].every(each => document.querySelector(each.getAttribute('href')))"
-    )
+    links = "[...document.querySelectorAll('nav a')]"
+    assert browser.run(f"{links}.every(each => document.querySelector(each.getAttribute('href')))")
 
 
 def test_the_first_screen_says_what_is_told_and_what_others_would_buy() -> None:
