@@ -137,15 +137,11 @@ class Policy(Section):
         """
 
         def limited(limits: Limits | None) -> dict[str, object] | None:
-            return None if limits is None else dict(limits) | {"risk": risk}
+            return None if limits is None else _stated(limits) | {"risk": risk}
 
-        protects = []
-        for each in self.protects:
-            said = dict(each)
-            protects.append(said | {"limit": limited(said.pop("limits"))})
-        found = {field.alias or name: getattr(self, name) for name, field in type(self).model_fields.items()}
-        found |= {"protect": protects, "limit": limited(self.limits)}
-        found["intruder"] = dict(self.intruder) | {"insiders": insiders}
+        protects = [_stated(each) | {"limit": limited(each.limits)} for each in self.protects]
+        found = _stated(self) | {"protect": protects, "limit": limited(self.limits)}
+        found["intruder"] = _stated(self.intruder) | {"insiders": insiders}
         try:
             policy = type(self).model_validate(found)
         except ValidationError as error:
@@ -332,6 +328,12 @@ class Policy(Section):
 
     def _place(self, name: str) -> Path:
         return (self._folder or Path.cwd()) / Path(name).expanduser()
+
+
+def _stated(section: Section) -> dict[str, object]:
+    """What a section says, by key."""
+    fields = type(section).model_fields
+    return {field.alias or name: getattr(section, name) for name, field in fields.items()}
 
 
 def _table(name: str) -> str:

@@ -442,7 +442,9 @@ def test_a_policy_with_another_limit_says_so_for_every_column() -> None:
     [limit]
     risk = 0.5
     """
-    varied = Policy.parse(text).varied(0.7, 0)
+    policy = Policy.parse(text)
+    assert policy.protects[0].domain.count == 11  # what is kept with a section is no key of it
+    varied = policy.varied(0.7, 0)
     assert [varied.limits_of(each).risk for each in varied.protects] == [0.7, 0.7]
     assert varied.intruder.insiders == 0
     stated = text.replace("0.3", "0.7").replace("0.5", "0.7") + "\n[intruder]\ninsiders = 0\n"
