@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import get_args
 
@@ -78,6 +79,8 @@ class NotAsked:
 
 
 EXAMPLES = 3
+REMEMBERED = 4_096
+"""Texts of which it is remembered what statements they are."""
 
 
 @dataclass
@@ -190,14 +193,28 @@ def _questions(each: Logged, dialect: Dialect, zone: str, found: Listed) -> Iter
         _refuse(one, f"written in {said}'s SQL; a gate reads that of DuckDB and PostgreSQL", found)
     else:
         spoken: Dialect = "postgres" if said == "postgres" else "duckdb"
-        for part in parts_of(each.sql, spoken):
-            if part.kind in PASSED_OVER:
-                found.passed_over[part.kind] += 1
-                continue
-            try:
-                yield replace(one, sql=bound(part.sql, each.parameters, spoken), dialect=spoken)
-            except Unbound as error:
-                _refuse(replace(one, sql=part.sql), str(error), found)
+        for kind, sql, reason in _parts(each.sql, each.parameters, spoken):
+            if kind in PASSED_OVER:
+                found.passed_over[kind] += 1
+            elif reason:
+                _refuse(replace(one, sql=sql), reason, found)
+            else:
+                yield replace(one, sql=sql, dialect=spoken)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _parts(
+    text: str, parameters: tuple[str | None, ...] | None, dialect: Dialect
+) -> tuple[tuple[str, str, str], ...]:
+    """Kind, SQL and a reason not to ask it of each statement of a text. A log has the same again and again."""
+    found = list[tuple[str, str, str]]()
+    for part in parts_of(text, dialect):
+        try:
+            asked = part.kind not in PASSED_OVER
+            found.append((part.kind, bound(part.sql, parameters, dialect) if asked else part.sql, ""))
+        except Unbound as error:
+            found.append((part.kind, part.sql, str(error)))
+    return tuple(found)
 
 
 def _surveyed(one: Statement, gate: Gate, user: str) -> _Became:
