@@ -206,7 +206,7 @@ def _questions(each: Logged, dialect: Dialect, zone: str, found: Listed) -> Iter
 def _parts(
     text: str, parameters: tuple[str | None, ...] | None, dialect: Dialect
 ) -> tuple[tuple[str, str, str], ...]:
-    """Kind, SQL and a reason not to ask it of each statement of a text. A log has the same again and again."""
+    """Kind, SQL and a reason not to ask it of each statement of a text. A log has the same texts again."""
     found = list[tuple[str, str, str]]()
     for part in parts_of(text, dialect):
         try:
