@@ -75,7 +75,7 @@ def limit_rows(found: Plan) -> list[Row]:
 
 def order_rows(found: Plan) -> list[Row]:
     """Under the policy's own limit, by order."""
-    best = found.best
+    best = found.best if len(found.orders) > 1 else None
     return [
         [order_name(each.setting), *_figures(each, ["recommended"] if each is best else [])]
         for each in found.orders
