@@ -42,6 +42,7 @@ def html(found: Plan) -> str:
             orders=_table(words.ORDER_COLUMNS, words.order_rows(found) if told else []),
             recommendation=words.recommendation(found) if told else "",
             steps=_steps(found) if told else [],
+            tried=len(found.effects),
             costs=_table(words.COST_COLUMNS, words.cost_rows(found)),
             statements=[_stated(found, each) for each in found.statements[:MOST_STATEMENTS]],
             more=max(len(found.statements) - MOST_STATEMENTS, 0),

@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from pathlib import Path
 
 from auditor.data.sources import Given, source_of
@@ -33,8 +34,8 @@ from cae_sql.warming import warm
 RISKS = (0.4, 0.5, 0.6, 0.7, 0.8)
 INSIDERS = (0, 1)
 SECONDS = 900.0
-FIRST = 0.6
-"""Part of the time for the runs as written."""
+ROUNDS = 3
+"""For how many further runs of each process the runs as written leave time."""
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,8 @@ class _Planning:
                 settings.append(setting)
             except PolicyError as error:
                 found.not_run.append((setting, str(error)))
-        share = FIRST * (self._end - time.monotonic()) * self._wanted.workers / len(settings)
+        rounds = ceil(len(settings) / self._wanted.workers) + ROUNDS
+        share = (self._end - time.monotonic()) / rounds
         runs = [Run(each, order, max(share, 1.0)) for each in policies]
         played = self._play("as written, by limit", runs, self._end)
         if played[0] is None or not played[0].outcomes:

@@ -233,6 +233,18 @@ def test_runs_for_which_there_was_no_time_are_said(played: Callable[..., Plan]) 
     assert any("What 4 statements cost others was not looked at: 1, 2, 3, 4" in each for each in said)
 
 
+def test_the_runs_as_written_leave_time_for_those_that_follow(played: Callable[..., Plan]) -> None:
+    seconds: list[float] = []
+
+    def say(run: Run) -> dict[int, tuple[int, int]]:
+        seconds.append(run.seconds)
+        return costly_second(run)
+
+    played(say, Wanted(insiders=(1,), seconds=800.0, workers=2))
+    assert max(seconds[:5]) <= 800 / (3 + 3)  # five runs on two processes, and three more
+    assert seconds[5] > 500
+
+
 def test_no_more_are_left_out_one_by_one_than_asked_for(played: Callable[..., Plan]) -> None:
     found = played(costly_second, Wanted((), (), ("written",), leave_one_out=1))
     assert len(found.effects) == 1
