@@ -20,8 +20,6 @@ from auditor.cli.show import SOURCE, Format
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from auditor.decision import Decision
     from auditor.gate.gate import Gate
     from auditor.policy.policy import Policy
@@ -164,13 +162,15 @@ def risk(
     ] = Candidates.INTERVAL,
 ) -> None:
     """Show what the answers so far have told about each class of persons. For administrators."""
+    from auditor.gate.admin import classes_beyond
+
     rules = _policy(policy)
     most = top or (show.MOST_CLASSES if form is Format.TABLE else None)
     with _gate(database, rules) as gate, show.bar("looking at what answers exclude") as told:
         held = gate.held()
         frame = gate.risk(candidates.value, most, told)
         nearest = [] if form is Format.CSV else _nearest(gate)
-    beyond = _beyond(frame, rules)
+    beyond = classes_beyond(frame, rules)
     proved = None if frame.empty else float(frame["risk"].max())
     by = [name for name in ("risk", "looked_at", "risk_at_most") if name in frame]
     shown = frame.sort_values(by, ascending=False, kind="stable").head(len(frame) if most is None else most)
@@ -305,12 +305,15 @@ _HERE = (demo, init, query, check, risk, history, verify, renew)
 _ELSEWHERE = {
     "attack": "attacking",
     "audit": "auditing",
+    "report": "reporting",
     "sql": "measuring",
     "curve": "measuring",
     "experiment": "experiment",
     "evaluate": "evaluating",
     "plan": "planning",
     "serve": "serving",
+    "release": "releasing",
+    "requests": "releasing",
     "users": "users",
 }
 """Commands of other modules of `auditor.cli`, by name."""
@@ -400,18 +403,3 @@ def _limits(policy: Policy) -> object:
         return found[0]
     names = [{"table": protect.table, "column": protect.column} for protect in policy.protects]
     return [{**name, **limit} for name, limit in zip(names, found, strict=True)]
-
-
-def _beyond(frame: DataFrame, policy: Policy) -> int:
-    """How many classes break the limit, judged as the gate judges."""
-    from cae_sql.risk import Risk
-
-    limits = {(each.table, each.column): policy.limits_of(each).limit for each in policy.protects}
-    only = next(iter(limits.values()))
-    count = 0
-    for row in frame.to_dict("records"):
-        limit = only if len(limits) == 1 else limits[row["table"], row["column"]]
-        at_epsilon = row["entropy_at_epsilon"] if limit.epsilon is not None else None
-        figures = Risk(row["initial_entropy"], at_epsilon, row["area"], row["risk"])
-        count += not limit.allows(figures)
-    return count

@@ -37,12 +37,14 @@ from auditor.errors import (
     PolicyError,
     QueryRefused,
     QueryUnsupported,
+    StatementError,
 )
-from auditor.gate import ends, hints, two_questions, verdict
+from auditor.gate import ends, hints, releasing, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.lost import withheld_of
 from auditor.gate.memory import Memory, Remembered, Settled
+from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.request import Ask, Parameters, checked
 from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
 from auditor.gate.survey import Surveyed, surveyed
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from auditor.gate.admin import Candidates, Verification
+    from auditor.gate.growth import Growth
     from auditor.gate.nearest import Nearest
 
 
@@ -867,6 +870,148 @@ class Gate:
             person.note_risks(others)
         return person
 
+    # --- past no
+
+    def exposed_by(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        to: str = "administrator",
+        dialect: Dialect | None = None,
+        timezone: str = "UTC",
+    ) -> Exposure:
+        """Whom a release of a statement's answer would set aside. For administrators: it says true values.
+
+        Arguments and errors as for `release`. Nothing is recorded.
+        """
+        ask = self._understood(
+            checked(Ask(sql, parameters, to, None, False, self._spoken(dialect), timezone))
+        )
+        assert ask.plan is not None
+        asked = [] if ask.plan.public else self._asked(ask)
+        with self._turn():
+            return self._planned(ask, asked).exposure
+
+    def release(
+        self,
+        sql: str,
+        because: str,
+        user: str = "administrator",
+        parameters: Parameters = None,
+        to: str | None = None,
+        dialect: Dialect | None = None,
+        timezone: str = "UTC",
+        seen: Exposure | None = None,
+    ) -> Answer:
+        """Answer a statement exactly, whatever the gate would say, on the owner's word. For administrators.
+
+        It is recorded as knowledge, with the reason and who released it. Who is not shown to keep the limit
+        with it is set aside: no later answer tells more of them, and all others keep the limit.
+
+        Args:
+            sql: One SELECT statement with sums, averages, minima or maxima.
+            because: Why; recorded.
+            user: Who releases it; recorded.
+            parameters: Values for ?, $1 or $name.
+            to: Whose knowledge it is where the policy says `scope = "user"`; by default the administrator's.
+            dialect: Whose SQL it is written in; by default as the policy says.
+            timezone: As for `execute`.
+            seen: What `exposed_by` said, if somebody has looked at it: should others be set aside by now,
+                nothing is released.
+
+        Raises:
+            StatementError: no reason is given.
+            AuditorError: others are set aside than were seen.
+            QueryUnsupported: the statement is not understood, or asks for what has no exact answer here.
+            LedgerError: the ledger cannot be trusted or written; nothing was released.
+        """
+        because, who = releasing.said(because, "because"), to or user
+        ask = self._understood(
+            checked(Ask(sql, parameters, who, None, False, self._spoken(dialect), timezone))
+        )
+        checked(replace(ask, user=user))
+        assert ask.plan is not None
+        asked = [] if ask.plan.public else self._asked(ask)
+        if not asked:
+            return self._execute(ask)
+        with self._turn(), self._deciding.held():
+            found = self._planned(ask, asked)
+            if seen is not None and found.exposure.records != seen.records:
+                raise AuditorError(
+                    "nothing was released: since it was looked at, other answers were given, and others "
+                    "would be set aside by now; look again"
+                )
+            decision = Decision(
+                "answered", releasing.RELEASED, f"Released by {user}: {found.exposure.words}.",
+                risk_after=found.risk_after,
+            )  # fmt: skip
+            self._record(ask, decision, 0, found.answers, self._knowledge.seen, because=because, by=user)
+            self._knowledge.forget_party(who)
+        return self._release(ask, Settled(decision, found.told, recorded=True, keep=False), asked)
+
+    def request(self, sql: str, because: str = "", user: str = "analyst") -> int:
+        """File a request for an answer that was refused; recorded, and nothing is told.
+
+        Args:
+            sql: The statement.
+            because: Why it is wanted.
+            user: Who asks.
+
+        Returns:
+            Its number, by which the owner finds it (`requests`).
+
+        Raises:
+            StatementError: no statement, or what cannot be recorded.
+        """
+        sql = releasing.said(sql, "the statement")
+        because = releasing.said(because, "because") if because else ""
+        ask = checked(Ask(sql, None, user))
+        return self._record_request(ask, releasing.OPEN, because).number
+
+    def decline(self, number: int, because: str, user: str = "administrator") -> None:
+        """Say no to a request. For administrators.
+
+        Raises:
+            StatementError: there is no open request of that number, or no reason.
+        """
+        because, found = releasing.said(because, "because"), self.requests()
+        mine = found[(found["number"] == number) & (found["state"] == releasing.OPEN)]
+        if mine.empty:
+            raise StatementError(
+                f"there is no open request {number}; `cae-sql requests` lists those there are"
+            )
+        ask = checked(Ask(str(mine["sql"].iloc[0]), None, str(mine["user"].iloc[0])))
+        self._record_request(
+            ask, releasing.DECLINED, because, checked(replace(ask, user=user)).user, str(number)
+        )
+
+    def _record_request(self, ask: Ask, code: str, because: str, by: str = "", about: str = "") -> Entry:
+        return self._ledger.append(
+            user=ask.user, sql=ask.sql, verdict=releasing.REQUEST, code=code, normalised=about,
+            because=because, by=by,
+        )  # fmt: skip
+
+    def requests(self) -> pd.DataFrame:
+        """Requests: number, time, user, sql, because, code (of what became of the statement before), state
+        ("open", "released" or "declined"), by and reason. For administrators.
+        """
+        return releasing.requests_of(self._ledger.entries())
+
+    def _planned(self, ask: Ask, asked: Sequence[Asked]) -> Planned:
+        """What a release comes to; the party is read from the ledger anew."""
+        self._prepare()
+        self._hear()
+        self._knowledge.forget_party(ask.user)
+        person = self._knowledge.of(ask.user)
+        person.catch_up(range(len(self._knowledge.columns)), self._knowledge.seen)
+        try:
+            return releasing.planned(person, asked, self._knowledge, self._database)
+        except QueryUnsupported as error:
+            raise self._turned_away(ask, error.decision) from None
+
+    def _spoken(self, dialect: Dialect | None) -> Dialect:
+        return dialect or self.policy.dialect
+
     # --- recording and releasing
 
     def _record(
@@ -876,6 +1021,8 @@ class Gate:
         surprises: int = 0,
         answers: Sequence[KnownAnswer] = (),
         known_until: int = 0,
+        because: str = "",
+        by: str = "",
     ) -> Entry:
         """Put a statement on record; nothing may be released before this returns.
 
@@ -885,6 +1032,8 @@ class Gate:
             surprises: How many there were.
             answers: What it tells that is new.
             known_until: The last entry that was known to who decided on those.
+            because: Of a release, why.
+            by: Of a release, whose.
         """
         return self._ledger.append(
             user=ask.user,
@@ -900,6 +1049,8 @@ class Gate:
             surprises=surprises,
             answers=answers,
             expected_length=known_until if answers else None,
+            because=because,
+            by=by,
         )
 
     def _release(self, ask: Ask, settled: Settled, asked: Sequence[Asked] = ()) -> Answer:
@@ -965,7 +1116,7 @@ class Gate:
         self._prepare()
         with self._turn():
             self._hear()
-            figures = [party.risk_held() for _, party in self._knowledge.parties()]
+            figures = [party.risk_held() for _, party in self._knowledge.reported()]
         known = [each for each in figures if each is not None]
         return max(known) if len(known) == len(figures) and known else None
 
@@ -1020,6 +1171,26 @@ class Gate:
         with self._turn():
             self._hear()
             return nearest(self._knowledge, self._database, self._ledger.entries(), count)
+
+    def growth(self, progress: Progress | None = None) -> list[Growth]:
+        """How risk by class grew with the answers on record, by party and protected column (`Growth`).
+
+        The ledger is told again to somebody who knew nothing; of a long one some moments are looked at.
+
+        Args:
+            progress: Told how many looks are done, and of how many.
+        """
+        from auditor.gate.growth import growth
+
+        self._prepare()
+        with self._turn():
+            self._hear()
+            told = progress or (lambda _, __: None)
+            return growth(self._knowledge, self._database, self._ledger.entries(), told)
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything on record, in order, each entry verified against the chain."""
+        return self._ledger.entries()
 
     def history(self) -> pd.DataFrame:
         """Every statement: number, time, user, sql (as asked), verdict, code, and what administrators see."""

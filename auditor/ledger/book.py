@@ -233,6 +233,8 @@ class Ledger:
         surprises: int = 0,
         answers: Sequence[KnownAnswer] = (),
         expected_length: int | None = None,
+        because: str = "",
+        by: str = "",
     ) -> Entry:
         """Add an entry at the present end, also where others appended meanwhile; on disk when it returns.
 
@@ -245,7 +247,8 @@ class Ledger:
             LedgerError: it could not be recorded or anchored; nothing may be released.
         """
         entry = Entry(0, datetime.now(UTC), user, sql, parameters, normalised, verdict, code, check,
-                      risk_before, risk_after, surprises, tuple(answers), "", zone=zone)  # fmt: skip
+                      risk_before, risk_after, surprises, tuple(answers), "", zone=zone,
+                      because=because, by=by)  # fmt: skip
         # An entry that teaches nothing may be lost in a power cut, unless the anchor counts it.
         durable = bool(answers) or self._anchor is not None
         place = self._place

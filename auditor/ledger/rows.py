@@ -32,7 +32,7 @@ OF = " of "
 """Between the kind of an answer and what else it takes to say which, in the same column."""
 EDITION = "edition"
 """Verdict and code of an entry that opens an edition of the data, and the kind of its parts."""
-_ZONE = "TIME ZONE "
+_ZONE, _REASON = "TIME ZONE ", "BECAUSE "
 BATCH = 256
 """Entries read in one snapshot."""
 
@@ -276,7 +276,7 @@ def _entry_row(entry: Entry) -> dict[str, object]:
         "time": entry.time.isoformat(timespec="microseconds"),
         "user_name": entry.user,
         "sql": entry.sql,
-        "parameters": _with_zone(entry.parameters, entry.zone),
+        "parameters": _with_zone(_with_reason(entry), entry.zone),
         "normalised": entry.normalised,
         "verdict": entry.verdict,
         "code": entry.code,
@@ -333,7 +333,8 @@ def _edition(row: Row, parts: Sequence[Row]) -> Edition:
 def _entry(row: Row, answers: Sequence[Row]) -> Entry:
     opens = row["verdict"] == EDITION
     known = () if opens else tuple(map(_known, answers))
-    parameters, zone = _apart(row["parameters"])
+    written, zone = _apart(row["parameters"])
+    parameters, because, by = _reason(written)
     return Entry(
         number=row["number"],
         time=datetime.fromisoformat(row["time"]).astimezone(UTC),
@@ -351,6 +352,8 @@ def _entry(row: Row, answers: Sequence[Row]) -> Entry:
         hash=bytes(row["hash"]).hex(),
         edition=_edition(row, answers) if opens else None,
         zone=zone,
+        because=because,
+        by=by,
     )
 
 
@@ -360,6 +363,26 @@ def _with_zone(parameters: str, zone: str) -> str:
     No parameters begin so: they are JSON of a list or a mapping, or a remark in parentheses.
     """
     return parameters if zone == "UTC" else f"{_ZONE}{zone}\n{parameters}"
+
+
+def _with_reason(entry: Entry) -> str:
+    """Parameters and a reason, in the same column, which begins as no parameters do."""
+    if not (entry.because or entry.by):
+        return entry.parameters
+    reason = json.dumps([entry.because, entry.by], ensure_ascii=False)
+    return f"{_REASON}{reason}\n{entry.parameters}"
+
+
+def _reason(written: str) -> tuple[str, str, str]:
+    """Parameters, a reason, and whose it is."""
+    if not written.startswith(_REASON):
+        return written, "", ""
+    reason, _, parameters = written.removeprefix(_REASON).partition("\n")
+    try:
+        because, by = map(str, json.loads(reason))
+    except ValueError as error:
+        raise Unreadable("its reason cannot be read") from error
+    return parameters, because, by
 
 
 def _apart(written: str) -> tuple[str, str]:

@@ -241,9 +241,11 @@ class Confidential:
         positive = self._persons(asked.records) - negative
         return positive * least - negative * most, positive * most - negative * least
 
-    def new_system(self) -> AnsweredSystem:
-        """A system without answers."""
-        protect = self.protect
+    def new_system(self, alone: NDArray[np.bool_] | None = None) -> AnsweredSystem:
+        """A system without answers; `alone`: (n,) whose unit counts for nothing, as each were its own."""
+        protect, units = self.protect, self._units
+        if units is not None and alone is not None:
+            units = np.where(alone, units.max(initial=0) + 1 + np.arange(len(units)), units)
         system = AnsweredSystem(
             self._alone,
             protect.minimum,
@@ -253,7 +255,7 @@ class Confidential:
             pool=self._pool,
             prior=self._prior,
             lumps=self._lumps,
-            units=self._units,
+            units=units,
         )
         system.ways = self.ways
         return system

@@ -18,9 +18,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from sqlglot import exp
 
 from auditor.errors import AuditorError, QueryUnsupported
-from auditor.proxy import administration
+from auditor.proxy import administration, requests
 from auditor.proxy.catalogue import Catalogue, CatalogueError, Change, Context
 from auditor.proxy.protocol.sqlstate import (
     ErrorFields,
@@ -221,6 +222,10 @@ class _Opened:
 
     def answer(self, sql: str, values: Sequence[object], context: Context) -> Result:
         """As `Sources.answer`."""
+        request = requests.called(sql)
+        if request is not None:
+            rows = requests.file(self.gate, request, values, context.user)
+            return Result((requests.NAME,), (result_type("VARCHAR"),), rows, code="request")
         listing = self.catalogue.answer(sql, values, context)
         if listing is not None:
             return Result(
@@ -241,6 +246,10 @@ class _Opened:
 
     def describe(self, sql: str, given: Sequence[int], context: Context) -> Described:
         """As `Sources.describe`."""
+        request = requests.called(sql)
+        if request is not None:
+            texts = sum(not isinstance(each, exp.Literal) for each in request)
+            return Described((types.TEXT.oid,) * texts, (requests.NAME,), (result_type("VARCHAR"),))
         found = self.catalogue.describe(sql, given, context)
         if found is not None:
             return Described(found.parameters, found.names, found.types)

@@ -30,6 +30,8 @@ class Told:
     truth: Ints
     top: int
     queries: list[Query] = field(default_factory=list)
+    units: Ints | None = None
+    """Whose records they are; None: each is its own."""
 
     @property
     def size(self) -> int:
@@ -51,7 +53,7 @@ class Told:
 
     def roomy_table(self, count: int | None = None) -> RoomyTable:
         """A roomy table that was told the first queries one by one."""
-        roomy_table = RoomyTable.nothing(self.size, self.top)
+        roomy_table = RoomyTable.nothing(self.size, self.top, units=self.units)
         for query, value in list(zip(self.queries, self.values, strict=True))[:count]:
             if roomy_table.usable:
                 advance(roomy_table, query, value)
