@@ -279,8 +279,7 @@ class _Arena:
         self._name, self._column = protect.name, f"{protect.table}.{protect.column}"
         self._database, self._judge, self._decisions = database, judge, decisions
         self._folder, self._count = folder, 0
-        place = policy.ledger.model_copy(update={"path": None, "anchor": None, "editions": False})
-        self._policy = policy.model_copy(update={"ledger": place})
+        self._policy = policy.on_scratch
         self._history = folder / "history.ledger"
         if not (history and copy_ledger(policy.ledger_location(database.beside), self._history)):
             self._history = None  # type: ignore[assignment]

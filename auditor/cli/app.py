@@ -348,6 +348,7 @@ _ELSEWHERE = {
     "curve": "measuring",
     "experiment": "experiment",
     "evaluate": "evaluating",
+    "plan": "planning",
     "serve": "serving",
     "release": "releasing",
     "requests": "releasing",

@@ -57,6 +57,7 @@ from auditor.gate.suppress import (
     units_of,
     verdict_of,
 )
+from auditor.gate.survey import Surveyed, surveyed
 from auditor.gate.turns import Shared, Turns
 from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
@@ -392,6 +393,31 @@ class Gate:
         if behind is not None:
             return tuple(explain.COLUMNS.items())
         return tuple(zip(found.columns, found.types, strict=True))
+
+    def survey(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        dialect: Dialect | None = None,
+        timezone: str = "UTC",
+    ) -> Surveyed:
+        """The groups that a statement asks protected values of; looks at no protected value, records nothing.
+
+        Arguments as for `execute`.
+
+        Raises:
+            QueryUnsupported: the statement is not understood, or failed while its groups were looked for.
+        """
+        ask = checked(Ask(sql, parameters, PUBLISHER, dialect=dialect or self.policy.dialect, zone=timezone))
+        found = self._read(ask)
+        if isinstance(found, Unsupported):
+            raise QueryUnsupported(Decision("unsupported", found.code, found.message, found.hint))
+        if found.public or found.untold:
+            return Surveyed(found.normalised, not found.untold, two_questions=found.untold)
+        try:
+            return surveyed(found, self._database.ask(found), self._database)
+        except StatementFailed as error:
+            raise QueryUnsupported(verdict.failed(error, ask.dialect)) from None
 
     @property
     def schema(self) -> Schema:
