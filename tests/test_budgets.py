@@ -15,7 +15,7 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_270,
+    "core": 1_275,  # a system beside another, in which a statement is tried
     # units: which parts they are in, what all of their records cost
     "facts": 1_966,
     # payments lose what a unit carries, and keep what its other records need

@@ -60,7 +60,7 @@ def risk_of_classes(
         raise InvalidInput(f"candidates must be one of {names}, not {candidates!r:.60}")
     classes = [classes_of(knowledge, database, place) for place in range(len(knowledge.columns))]
     frames = []
-    for name, party in knowledge.parties():
+    for name, party in knowledge.reported():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
             _look(known, codes, top, told)
             if candidates == "interval":
@@ -255,9 +255,14 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "surprise",
         "risk_before",
         "risk_after",
+        "because",
+        "by",
     ]
     names = {"surprise": "surprises"}
-    rows = [[getattr(entry, names.get(each, each)) for each in columns] for entry in ledger.entries()]
+    rows = [
+        [None if (value := getattr(entry, names.get(each, each))) == "" else value for each in columns]
+        for entry in ledger.entries()
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -269,7 +274,7 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
     if not problems:
         for entry in ledger.entries():
             for place, answer in enumerate(entry.answers):
-                if answer.kind == "leak":
+                if not answer.tells:
                     continue
                 position = knowledge.position(answer)
                 if not knowledge.columns[position].knows(answer.records):

@@ -110,10 +110,11 @@ ANSWERED: Mapping[str, SqlState] = {
     "partial": SqlState.WARNING,
     "ends": SqlState.WARNING,
     "preview": SqlState.WARNING,
+    "explained": SqlState.SUCCESSFUL_COMPLETION,
 }
 """Codes of answers; a warning goes beside the rows."""
 
-REFUSED = frozenset({"risk", "range", "time", "uncounted"})
+REFUSED = frozenset({"risk", "range", "time", "uncounted", "checks", "min-size"})
 """Codes of refusals: 42501 each. An answer that could not be judged in time is refused, not cancelled."""
 
 OWN: Mapping[str, SqlState] = {
@@ -141,6 +142,7 @@ NOT_SUPPORTED = frozenset(
     ["aggregate", "aggregate-arguments", "alias-columns", "argument", "catalogue", "cells", "cells-values",
      "coefficients",
      "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "each-once",
+     "explain", "explain-mode",
      "extreme-case", "function", "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type",
      "nonlinear", "offset", "pivot",
      "protected-aggregate", "protected-cast", "protected-condition", "protected-correlated",

@@ -30,7 +30,6 @@ REFUSED: Mapping[str, tuple[SqlState, str]] = {
         _READ_ONLY,
     ),
     **dict.fromkeys(("listen", "notify"), _ALONE),
-    "explain": (SqlState.FEATURE_NOT_SUPPORTED, "A plan would tell of the data; ask the query itself."),
     **dict.fromkeys(("do", "call"), (SqlState.FEATURE_NOT_SUPPORTED, "There are no procedures here.")),
     "lock": (SqlState.FEATURE_NOT_SUPPORTED, "Nothing changes here, so nothing needs a lock."),
 }  # fmt: skip
