@@ -53,7 +53,7 @@ def release(
             show.decision(error.decision, form)
             raise typer.Exit(UNSUPPORTED if error.decision.verdict == "unsupported" else REFUSED) from None
         _list(seen, form)
-        if not yes and not typer.confirm("Release it?", err=True):
+        if not yes and not _confirmed():
             print("nothing was released", file=sys.stderr)
             raise typer.Exit(REFUSED)
         answer = gate.release(text, because, owner, None, to, spoken, timezone, seen)
@@ -66,6 +66,15 @@ def release(
         "persons": persons,
     }
     show.rows(answer.columns, content, form, about)
+
+
+def _confirmed() -> bool:
+    """Whether the owner says yes; nobody who could be asked says no."""
+    try:
+        return typer.confirm("Release it?", err=True)
+    except typer.Abort:
+        print("nobody answers: --yes releases it without asking", file=sys.stderr)
+        return False
 
 
 def _list(seen: Exposure, form: Format) -> None:

@@ -41,6 +41,13 @@ def test_nothing_is_released_before_somebody_says_yes(folder: Path) -> None:
         assert "olga" in [entry.by for entry in gate._ledger.entries()]
 
 
+def test_where_nobody_can_be_asked_nothing_is_released_and_that_is_said(folder: Path) -> None:
+    said = run(folder, "release", TWO, "--because", "the board agreed", answer="")
+    assert said.exit_code == 3
+    assert "--yes releases it without asking" in said.output
+    assert "nothing was released" in said.output
+
+
 def test_with_yes_it_does_not_ask_and_json_lists_the_persons(folder: Path) -> None:
     said = run(folder, "release", TWO, "--because", "it is known", "--yes", "--format", "json")
     found = json.loads(said.stdout)
