@@ -27,6 +27,9 @@ READERS = {
     "auditor/history/audit.py": "progress, checkpoints, how long it took; what an interrupt leaves time for",
     "auditor/history/gateview.py": "how many statements a gate is asked: those not reached are in no figure",
     "auditor/history/lessons.py": "the engine's last resort: what it does not end is named as not read",
+    "auditor/planning/plan.py": "how long runs took, and when a plan has had its seconds",
+    "auditor/planning/players.py": "the last resort of a run: what it did not reach is named",
+    "auditor/planning/playing.py": "how long a statement took, for people",
     "cae_sql/compiled.py": "time that compilers took, or Python in their place, which counts for nothing",
     "cae_sql/inference/allowance.py": "the last resort of a decision: who asked is told so",
 }

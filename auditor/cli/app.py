@@ -146,7 +146,8 @@ def check(
     """Say what would become of each group with `query`: the verdict, no answer. Recorded as a check."""
     with _gate(database, _policy(policy)) as gate, show.status("deciding"):
         decision = gate.check(_statement(sql), user=user, dialect=_name(dialect), timezone=timezone)
-    if decision.fates:
+    alike = len({(each.fate, each.reason) for each in decision.fates}) == 1
+    if decision.fates and not (alike and form is Format.TABLE):  # the verdict says it for all of them
         from auditor.gate.explain import COLUMNS
 
         rows = [each.row for each in decision.fates]

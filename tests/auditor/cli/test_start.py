@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from auditor import Gate, QueryRefused
 from auditor.cli.app import app
+from auditor.deciding.rules import Budget
 from auditor.gate import gate as module
 from tests.auditor.staff import build, people, policy
 
@@ -121,7 +122,7 @@ def test_kernels_are_compiled_before_a_decision_begins_and_not_for_what_is_known
         assert not whole
         told.append(records)
 
-    class Clock(module.Budget):
+    class Clock(Budget):
         def __init__(self, seconds: float) -> None:
             told.append("clock")
             super().__init__(seconds)
