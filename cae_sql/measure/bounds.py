@@ -24,8 +24,9 @@ Flags = NDArray[np.bool_]
 
 RELATIVE_ERROR = 1e-3
 """Of an area that is not computed exactly, unless another is asked for."""
-_ROUNDING = 1e-14
-"""Of H(0): paths that differ by less are equally good."""
+_ROUNDING = 2.0**-50
+"""Of H(0), for each value: paths that differ by less, the rounding of their sums, are equally good. With less
+of it areas of a thousand equally likely values were too small by 10⁻⁹: many of their paths are."""
 _NOTHING = 2.0**-60
 """Of the area: a stretch that leaves no more open is settled."""
 _MANY = 128
@@ -90,6 +91,18 @@ def _one_by_one(
             ends += 1
 
 
+@compiled()
+def _next_width(x: Floats, vertex: Ints, size: int, width: float) -> float:
+    """The least width beyond this one from which on another block is allowed."""
+    following, u = math.inf, 0
+    for k in range(1, size):
+        right = x[np.uint64(vertex[np.uint64(k)] - 1)]
+        while u < k and right - x[np.uint64(vertex[np.uint64(u)])] > width:
+            following = min(following, right - x[np.uint64(vertex[np.uint64(u)])])
+            u += 1
+    return following
+
+
 @compiled(error_model="numpy")
 def _passable(
     x: Floats, vertex: Ints, before: Floats, after: Floats, size: int, width: float, room: _Room
@@ -112,15 +125,16 @@ def _passable(
         vertex[free], before[free], after[free], leftmost[free] = here, before[k], after[k], u
         kept += 1
     first = following = kept - 1
-    for k in range(kept - 2, -1, -1):
-        if leftmost[np.uint64(following)] <= k:
-            following = k
+    for old in range(kept - 2, -1, -1):
+        if leftmost[np.uint64(following)] <= old:
+            following = old
             first -= 1
-            if first != k:
-                vertex[first], before[first], after[first] = vertex[k], before[k], after[k]
+            if first != old:
+                vertex[first], before[first], after[first] = vertex[old], before[old], after[old]
     if first:
-        for k in range(kept - first):
-            vertex[k], before[k], after[k] = vertex[first + k], before[first + k], after[first + k]
+        for new in range(kept - first):
+            old = first + new
+            vertex[new], before[new], after[new] = vertex[old], before[old], after[old]
     return kept - first
 
 
@@ -128,7 +142,7 @@ def _passable(
 def _distances(
     x: Floats, blocks: Blocks, vertex: Ints, size: int, width: float, backward: bool, rest: Floats,
     limit: float, out: Floats, room: _Room,
-) -> tuple[float, float]:  # fmt: skip
+) -> float:  # fmt: skip
     """The distances of some vertices from the first, or `backward` to the last, by paths over them alone.
 
     Args:
@@ -137,18 +151,17 @@ def _distances(
         out: Receives the distances.
 
     Returns:
-        Between which widths, the first of them included, the same blocks are allowed.
+        The least width from which on up to this one the same blocks of those are allowed.
     """
     n = x.size
     leftmost = room.leftmost
-    below, above, pairs, u = 0.0, math.inf, 0, 0
+    below, pairs, u = 0.0, 0, 0
     leftmost[0] = 0
     start = x[vertex[0]]
     for v in range(1, size):
         right = x[np.uint64(vertex[np.uint64(v)] - 1)]
         apart = right - start
         while apart > width:
-            above = min(above, apart)
             u += 1
             start = x[np.uint64(vertex[np.uint64(u)])]
             apart = right - start
@@ -177,7 +190,7 @@ def _distances(
             _turn(rest, size)
     if backward:
         _turn(out, size)
-    return below, above
+    return below
 
 
 @compiled()
@@ -225,7 +238,7 @@ def _area_bounds(
     """See `area_bounds`; `first` is the least width at which H changes."""
     n = x.size
     highest = shannon(blocks.p, 0, n)
-    spread, slack = x[n - 1] - x[0], _ROUNDING * highest
+    spread, slack = x[n - 1] - x[0], _ROUNDING * highest * n
     room = _Room(
         np.empty(n + 1, np.int64), np.empty(n + 1, np.int64), np.empty(n + 1, np.int64), np.empty(n + 1),
         np.empty(n + 1, np.int64), np.empty(n + 1, np.int64),
@@ -261,21 +274,22 @@ def _area_bounds(
         limit = high + slack
         size = _within(vertex, before, after, begin, size, limit, begin)
         if not todo.known[count]:
-            _distances(
-                x, mirror, vertex[begin:], size, b, True, before[begin : begin + size], limit, beyond, room
-            )
-            for k in range(size):
-                after[begin + k] = beyond[k]
+            size = _passable(x, vertex[begin:], before[begin:], after[begin:], size, b, room)
+            _distances(x, mirror, vertex[begin:], size, b, True, before[begin:], limit, beyond, room)
+            for i in range(size):
+                after[begin + i] = beyond[i]
             size = _within(vertex, before, after, begin, size, limit, begin)
         middle = a + (b - a) / 2
         if middle >= b:
             middle = a  # no float lies between them
         for i in range(size):
-            k, at = np.uint64(i), np.uint64(begin + i)
-            passed[k], stale[k], distance[k] = vertex[at], after[at], 0.0
+            to, at = np.uint64(i), np.uint64(begin + i)
+            passed[to], stale[to], distance[to] = vertex[at], after[at], 0.0
         left = _passable(x, passed, distance, stale, size, middle, room)
-        least, most_width = _distances(x, blocks, passed, left, middle, False, stale, limit, distance, room)
-        height = min(max(distance[left - 1], low), high)
+        least = _distances(x, blocks, passed, left, middle, False, stale, limit, distance, room)
+        most_width = _next_width(x, vertex[begin:], size, middle)
+        # Without a path none costs as little as at a: H is what it was there.
+        height = min(max(distance[left - 1], low), high) if passed[left - 1] == n else high
         least, most_width = max(least, a), min(most_width, b)
         settled += height * (most_width - least)
         if begin + size + left > vertex.size:
@@ -292,8 +306,8 @@ def _area_bounds(
             settled += low * (b - most_width)
         if high > height and least > a:
             for i in range(left):
-                k, to = np.uint64(i), np.uint64(top + i)
-                vertex[to], before[to], after[to] = passed[k], distance[k], stale[k]
+                at, to = np.uint64(i), np.uint64(top + i)
+                vertex[to], before[to], after[to] = passed[at], distance[at], stale[at]
             _put(todo, count, a, least, high, height, top, left, False)
             coming += height * (least - a)
             roots += math.sqrt(todo.open[count])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import threading
+import warnings
 from pathlib import Path
 
 import duckdb
@@ -13,8 +15,10 @@ import pytest
 import udfs
 from cae_sql import cae_area, cae_entropy
 from cae_sql.domain import Domain
+from cae_sql.errors import ExactIsSlow
 from cae_sql.risk import risk_of
 from tests.udfs.sqls import connected
+from udfs import functions
 from udfs.register import RETURNS
 
 SALARIES = "SELECT 57 = cae_area([50, 107]), 3 = cae_area([77, 80]), 1 = cae_entropy([50, 107])"
@@ -134,12 +138,15 @@ def test_aggregates_count_equal_values_leave_nulls_out_and_are_null_without_any(
 
 def test_aggregates_take_a_filter_and_areas_a_tolerance() -> None:
     with connected() as connection:
-        connection.execute("CREATE TABLE t AS SELECT i % 2 AS g, (i * i) % 7919 * 1.5 AS x FROM range(1200) r(i)")
+        connection.execute(
+            "CREATE TABLE t AS SELECT i % 2 AS g, (i * i) % 7919 * 1.5 AS x FROM range(1200) r(i)"
+        )
         found = connection.execute(
             "SELECT g, cae_area_agg(x), cae_area_agg(x, tolerance := 0.01), "
             "cae_area_agg(x, filter := x < 5000), cae_entropy_agg(x, 20, filter := x < 5000), "
             "cae_area_agg(x, filter := false), len(cae_curve_agg(x, filter := x < 20)), "
-            "cae_risk_agg(x, 0, 12000, 0.5, filter := x < 20), cae_area_bounds_agg(x, filter := x < 20).lower "
+            "cae_risk_agg(x, 0, 12000, 0.5, filter := x < 20), "
+            "cae_area_bounds_agg(x, filter := x < 20).lower "
             "FROM t GROUP BY g ORDER BY g"
         ).fetchall()
         few = connection.execute(

@@ -68,6 +68,13 @@ def test_of_hundreds_of_values_too(spacing: str, weights: str) -> None:
             assert (high - low) / 2 <= wanted * low * (1 + 1e-12) + 1e-12 * low
 
 
+def test_paths_that_are_equally_good_but_for_rounding_are_all_kept() -> None:
+    x = np.sort(np.random.default_rng(0).choice(10**6, (25, 1_000))[24])
+    x = np.unique(x - x[0]).astype(np.float64)
+    p = np.full(x.size, 1 / x.size)
+    assert bounds.area_bounds(x, p, 0.0) == pytest.approx((cae_area(x, p),) * 2, rel=1e-12)
+
+
 @pytest.mark.parametrize("weights", ["equal", "uneven"])
 def test_both_algorithms_and_weights_with_and_without_a_table_find_the_same(
     weights: str, monkeypatch: pytest.MonkeyPatch
