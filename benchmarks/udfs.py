@@ -5,7 +5,8 @@ Run as `python -m benchmarks.udfs`. The rivals run in the same process on the sa
 - DuckDB's own `list_aggregate(list, 'entropy')` and `entropy`, which do less: H(0) alone. They are the floor.
 - a Python function called row by row (a native DuckDB UDF) around the recurrence compiled by numba as it is
   written; on a part of the lists, and taken to be as fast on the others;
-- Algorithm 1 of the paper in plain Python; on fewer still.
+- Algorithm 1 of the paper in plain Python; on fewer still;
+- of areas to a tolerance the exact ones, by the same macro.
 
 Results are compared on the parts that all compute.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -29,6 +31,7 @@ from benchmarks._data import peak_megabytes, shown
 from benchmarks._results import Line, options, write
 from benchmarks.curve import timed_plain
 from cae_sql.compiled import compiled
+from cae_sql.errors import ExactIsSlow
 from cae_sql.measure import reference
 
 VALUES = 25
@@ -284,6 +287,32 @@ def groups(connection: duckdb.DuckDBPyConnection, count: int, many: int) -> list
     return rows
 
 
+def tolerant(connection: duckdb.DuckDBPyConnection, many: int, distinct: int) -> list[Row]:
+    """Areas to a tolerance, against the exact ones of the same groups in the same run."""
+    rng = np.random.default_rng(distinct)
+    x = np.concatenate([rng.choice(10**6, distinct, replace=False) for _ in range(many)])
+    connection.register("spread", pa.table({"g": np.repeat(np.arange(many), distinct), "x": x}))
+
+    def of(area: str) -> tuple[float, Floats]:
+        start = time.perf_counter()
+        found = connection.execute(f"SELECT {area} AS a FROM spread GROUP BY g ORDER BY g").fetchnumpy()
+        return time.perf_counter() - start, np.asarray(found["a"])
+
+    of("cae_area_agg(x, tolerance := 0.5)")  # kernels are loaded
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExactIsSlow)
+        exact_seconds, exact = of("cae_area_agg(x)")
+    rows = []
+    for tolerance in (0.001, 0.01):
+        ours, found = of(f"cae_area_agg(x, tolerance := {tolerance})")
+        worst = float(np.max(np.abs(found / exact - 1)))
+        assert worst <= tolerance
+        size = f"{many:,} groups of {distinct:,} values"
+        what = f"cae_area_agg(x, tolerance := {tolerance})"
+        rows.append(Row(what, "irregular", size, ours, "cae_area_agg(x), exact", exact_seconds, worst))
+    return rows
+
+
 def table_of(rows: list[Row]) -> Table:
     table = Table(title=f"The measure in SQL, {THREADS} threads")
     for name in COLUMNS:
@@ -314,6 +343,7 @@ def main(arguments: list[str] | None = None) -> None:
         rows += weighted(
             connection, "25 irregular", 300_000 // scale, 1_000 // min(scale, 50), 20 // min(scale, 10)
         )
+        rows += tolerant(connection, *((500, 1_000) if not given.quick else (4, 200)))
         rows += long_lists(connection, (1_000, 10_000) if not given.quick else (100,))
     console = Console(width=170)
     console.print(table_of(rows))

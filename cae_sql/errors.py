@@ -4,6 +4,8 @@ CaeSqlError                     anything below
 ├── InvalidInput                (also ValueError) an argument that cannot be used; may have `.position`
 ├── InconsistentAnswers         no table agrees with every answer
 └── OutOfTime                   the work allowed for a question was not enough to settle it
+
+ExactIsSlow (UserWarning)       an exact area takes long, and a tolerance would not
 """
 
 from __future__ import annotations
@@ -31,3 +33,7 @@ class InconsistentAnswers(CaeSqlError):
 
 class OutOfTime(CaeSqlError):
     """The time or work allowed for a question ended before it was settled."""
+
+
+class ExactIsSlow(UserWarning):
+    """What is computed exactly takes long, and would not with a tolerance."""

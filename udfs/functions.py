@@ -11,12 +11,13 @@ import math
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any
+from warnings import warn
 
 import numpy as np
 
 from cae_sql.candidates import check_inside
 from cae_sql.domain import Domain
-from cae_sql.errors import InconsistentAnswers, InvalidInput
+from cae_sql.errors import ExactIsSlow, InconsistentAnswers, InvalidInput
 from cae_sql.measure import batch
 from cae_sql.measure.mixtures import LARGEST_RESULT, mixtures
 from cae_sql.measure.rows import Flags, Floats, Lists, beyond, fixed
@@ -34,6 +35,9 @@ from udfs.columns import (
 )
 
 Function = Callable[..., Any]
+
+_LONG = 50.0
+"""Areas of a thousand irregular values in one vector: several seconds, after which a hint is due."""
 
 
 def named(function: Function) -> Function:
@@ -63,10 +67,20 @@ def cae_entropy(*columns: Any) -> Any:
 
 @named
 def cae_area(*columns: Any) -> Any:
-    """cae_area(values [, probabilities]): the area under H(ε), in bits × units."""
-    candidates = _Candidates(*_taken(columns, 2, "values and probabilities (may be left out)"))
-    live = candidates.checked()
-    return result(batch.areas(candidates.values, candidates.weights, live), live)
+    """cae_area(values [, probabilities] [, tolerance]): the area under H(ε), in bits × units."""
+    values, *rest = _taken(columns, 3, "values, probabilities and tolerance (both of these may be left out)")
+    given = rest.pop() if rest and (len(rest) == 2 or not _lists_or_null(rest[-1])) else None
+    candidates = _Candidates(values, *rest)
+    tolerance, there = _or(given, "tolerance", 0.0, candidates.live.size)
+    live = candidates.checked(there)
+    if batch.exact_work(candidates.values, live & (tolerance == 0)) > _LONG:
+        warn(
+            "cae_area computes many areas exactly, which takes long: cae_area_agg(x, tolerance := 0.001) or "
+            "cae_area(values, weights, 0.001) is quicker, and certainly right to a thousandth",
+            ExactIsSlow,
+            stacklevel=2,
+        )
+    return result(batch.areas(candidates.values, candidates.weights, live, tolerance), live)
 
 
 @named

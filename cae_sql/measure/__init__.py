@@ -5,7 +5,8 @@ curve.py            H(ε), the curve, the area
 uniform.py          closed forms for equally likely, equally spaced values
 kernels.py          compiled with numba, imported at the first use
 batch.py            many distributions at once: rows.py, many.py, lanes.py, widths.py, mixtures.py
-long.py             thousands of values: one ε in O(n log n), the area between certified bounds
+long.py            thousands of values: one ε in O(n log n)
+bounds.py          the area between certified bounds
 reference.py        the same, plainly, for tests and reading
 """
 

@@ -2,8 +2,8 @@
 
 The results are those of `cae_entropy`, `cae_area` and `cae_curve`, up to the rounding of sums, with one
 difference: a distribution of more than `LARGEST_EXACT` values that has no closed form gets its area to
-`RELATIVE_ERROR`, certified, not exactly. No Python runs for a row, but for the few that need integers beyond
-2⁵³ or have more than 128 irregular values.
+`RELATIVE_ERROR`, certified, not exactly; or to a tolerance that is asked for, as all do then that have more
+than 128 irregular values. No Python runs for a row, but for those and the few that need integers beyond 2⁵³.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from fractions import Fraction
 import numpy as np
 
 from cae_sql.errors import InvalidInput
-from cae_sql.measure import long, many
-from cae_sql.measure.curve import cae_curve, curve_of, entropy_of
+from cae_sql.measure import bounds, many
+from cae_sql.measure.curve import cae_curve, entropy_of
 from cae_sql.measure.distribution import Distribution, distribution, non_negative
 from cae_sql.measure.rows import Flags, Floats, Ints, Lists, Rows, fixed, read_rows
+from cae_sql.threads import in_two
 
 LARGEST_EXACT = 1_000
-"""Up to this many values the area is exact: half a second at most."""
-RELATIVE_ERROR = long.RELATIVE_ERROR
+"""Up to this many values the area is exact if no tolerance is given: a tenth of a second at most."""
+RELATIVE_ERROR = bounds.RELATIVE_ERROR
 
 _KNOWN_AREAS = np.zeros(4096)
 """Areas of equally likely neighbours; threads may write the same figure twice, which harms nobody."""
@@ -84,25 +85,27 @@ def entropies(values: Lists, weights: Lists | None, epsilon: Floats, live: Flags
     return out
 
 
-def areas(values: Lists, weights: Lists | None, live: Flags) -> Floats:
+def areas(values: Lists, weights: Lists | None, live: Flags, tolerance: Floats | None = None) -> Floats:
     """The area of each row in bits × units; NaN where it is not live.
 
     Exact up to `LARGEST_EXACT` values, and for equally likely neighbours on a grid; else right to
     `RELATIVE_ERROR`.
 
+    Args:
+        values: (n,) lists of numbers.
+        weights: (n,) lists of weights; None: equally likely.
+        live: (n,) which rows are wanted.
+        tolerance: (n,) >= 0, what the error may be as a part of the area, where more than 128 irregular
+            values make it slow to be exact; 0 or None: as above.
+
     Raises:
         InvalidInput: names the row and what is wrong with it; `.position` is the row.
     """
-    found = rows_of(values, weights, live)
-    out, left = _quick_areas(found)
-    for row in np.flatnonzero(left).tolist():
-        if found.size[row] > LARGEST_EXACT:
-            low, high = _bounds(found, values, weights, row, RELATIVE_ERROR)
-            out[row] = low + (high - low) / 2
-        else:
-            with _about(row):
-                out[row] = curve_of(_one(values, weights, row)).area
-    return out
+    asked = np.zeros(live.size) if tolerance is None else tolerance
+    for row in np.flatnonzero(live & ~((asked >= 0) & np.isfinite(asked))).tolist():
+        raise InvalidInput(f"row {row}: tolerance must be a number from 0, not {asked[row]}", row)
+    lower, upper = _bounds_of_all(values, weights, live, asked)
+    return lower + (upper - lower) / 2
 
 
 def area_bounds(
@@ -123,16 +126,13 @@ def area_bounds(
         raise InvalidInput(
             f"row {row}: relative_error must be a number greater than 0, not {relative_error[row]}", row
         )
-    found = rows_of(values, weights, live)
-    lower, left = _quick_areas(found)
-    upper = lower.copy()
-    for row in np.flatnonzero(left).tolist():
-        if found.size[row] > LARGEST_EXACT:
-            lower[row], upper[row] = _bounds(found, values, weights, row, relative_error.item(row))
-        else:
-            with _about(row):
-                lower[row] = upper[row] = curve_of(_one(values, weights, row)).area
-    return lower, upper
+    return _bounds_of_all(values, weights, live, relative_error, exact=True)
+
+
+def exact_work(values: Lists, live: Flags) -> float:
+    """How much work exact areas of these rows may be: about how many have a thousand irregular values."""
+    sizes = (values.end - values.begin)[live]
+    return float(np.sum((np.where(sizes > LARGEST_EXACT, 0, sizes) / 1_000) ** 2))
 
 
 def curves(values: Lists, weights: Lists | None, live: Flags) -> tuple[Floats, Floats, Ints]:
@@ -187,6 +187,27 @@ def _quick_areas(found: Rows) -> tuple[Floats, Flags]:
     return out, left
 
 
+def _bounds_of_all(
+    values: Lists, weights: Lists | None, live: Flags, relative_error: Floats, exact: bool = False
+) -> tuple[Floats, Floats]:
+    """Bounds of each row's area; equal where it is quick to be exact, where `exact` asks for it or no error
+    is allowed, up to `LARGEST_EXACT` values."""
+    found = rows_of(values, weights, live)
+    lower, left = _quick_areas(found)
+    upper = lower.copy()
+    rows = np.flatnonzero(left)
+
+    def some(first: int, last: int) -> None:
+        for row in rows[first:last].tolist():
+            error = relative_error.item(row)
+            short = found.size[row] <= LARGEST_EXACT and (exact or error == 0.0)
+            low, high = _bounds(found, values, weights, row, 0.0 if short else error or RELATIVE_ERROR)
+            lower[row], upper[row] = (low + (high - low) / 2,) * 2 if short else (low, high)
+
+    in_two(some, rows.size, int(found.size[rows].max(initial=0)) ** 2)
+    return lower, upper
+
+
 def _bounds(
     found: Rows, values: Lists, weights: Lists | None, row: int, relative_error: float
 ) -> tuple[float, float]:
@@ -198,11 +219,10 @@ def _bounds(
             if candidates.spread * candidates.unit > sys.float_info.max:
                 raise InvalidInput("the values lie further apart than a float can tell")
         places = np.array([float(place * candidates.unit) for place in candidates.positions.tolist()])
-        low, high = long.area_bounds(places, candidates.probabilities, False, relative_error)
+        low, high = bounds.area_bounds(places, candidates.probabilities, relative_error)
     else:
         part = slice(found.at[row], found.at[row] + found.size[row])
-        grid = bool(found.top[row] > 0)
-        low, high = long.area_bounds(found.x[part], found.p[part], grid, relative_error)
-        if grid:
+        low, high = bounds.area_bounds(found.x[part], found.p[part], relative_error)
+        if found.top[row] > 0:
             unit = Fraction(int(found.top[row]), int(found.bottom[row]))
     return low * float(unit), high * float(unit)

@@ -1,4 +1,4 @@
-"""Distributions of thousands of values: H(ε) for one ε in O(n log n), and the area between certified bounds.
+"""Distributions of many values: H(ε) for one ε in O(n log n).
 
 With P the prefix sums, D(v) = min over u of D(u) + f(P_v − P_u), v <= reach(u) (`kernels.py`). As f is
 concave, f(P_v − P_u) − f(P_v − P_u') falls in v for u < u': of two starts the *older* one gains on the newer
@@ -15,47 +15,72 @@ passes are O(n log n).
 
 from __future__ import annotations
 
-import heapq
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cae_sql.compiled import compiled
+from cae_sql.compiled import as_int64, compiled
 from cae_sql.measure.kernels import block_weight
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-RELATIVE_ERROR = 1e-3
-"""Of an area that is not computed exactly, unless another is asked for."""
-_FINEST = 2.0**-40
-"""Of the spread: stretches shorter than this are not halved."""
+
+class Blocks(NamedTuple):
+    """What blocks weigh: the one of the values u + 1 … v is `table[base + v * stride + u * along]`, or, where
+    there is no table, is worked out."""
+
+    p: Floats
+    """(n,) probabilities, all positive, sum 1."""
+    total: Floats
+    """(n + 1,) their prefix sums, total[0] = 0."""
+    table: Floats
+    """Flat; may be empty."""
+    base: int
+    stride: int
+    along: int
 
 
-@compiled()
-def _cost(distance: Floats, p: Floats, total: Floats, u: int, v: int) -> float:
-    return float(distance[u] + block_weight(p, total, u, v))
+@compiled(error_model="numpy")
+def weight(blocks: Blocks, u: int, v: int) -> float:
+    """Of one block."""
+    if blocks.table.size:
+        return float(blocks.table[blocks.base + v * blocks.stride + u * blocks.along])
+    return float(block_weight(blocks.p, blocks.total, u, v))
 
 
-@compiled()
+@compiled(error_model="numpy")
+def _cost(distance: Floats, blocks: Blocks, vertex: Ints, u: int, v: int) -> float:
+    return float(distance[u] + weight(blocks, vertex[u], vertex[v]))
+
+
+@compiled(error_model="numpy")
 def _overtakes(
-    distance: Floats, p: Floats, total: Floats, older: int, newer: int, after: int, last: int
+    distance: Floats, blocks: Blocks, vertex: Ints, older: int, newer: int, after: int, last: int
 ) -> int:
     """The least v in (after, last] at which the older start is no worse than the newer; last + 1: none."""
     low, high = after + 1, last + 1
     while low < high:
         v = (low + high) // 2
-        if _cost(distance, p, total, older, v) <= _cost(distance, p, total, newer, v):
+        if _cost(distance, blocks, vertex, older, v) <= _cost(distance, blocks, vertex, newer, v):
             high = v
         else:
             low = v + 1
     return low
 
 
-@compiled()
+@compiled(error_model="numpy")
 def _from_older(
-    distance: Floats, p: Floats, total: Floats, leftmost: Ints, c: int, last: int, stack: Ints, until: Ints
+    distance: Floats,
+    blocks: Blocks,
+    vertex: Ints,
+    leftmost: Ints,
+    c: int,
+    last: int,
+    stack: Ints,
+    until: Ints,
 ) -> None:
     """distance[v] = the least over the starts leftmost(v) <= u < c, for c < v <= last; inf: none.
 
@@ -67,27 +92,27 @@ def _from_older(
             depth -= 1
         while u > leftmost[v]:
             u -= 1
-            if depth and _cost(distance, p, total, u, v) >= _cost(distance, p, total, stack[depth - 1], v):
+            if depth and _cost(distance, blocks, vertex, u, v) >= _cost(
+                distance, blocks, vertex, stack[depth - 1], v
+            ):
                 continue  # the newer one gains as v falls
             turn = c
             while depth:
-                top, end = (
-                    stack[depth - 1],
-                    until[depth - 1] + 1,
-                )  # down to here the top would lead those below
-                if _cost(distance, p, total, u, end) > _cost(distance, p, total, top, end):
-                    turn = _overtakes(distance, p, total, u, top, end, v) - 1
+                # down to here the top would lead those below
+                top, end = stack[depth - 1], until[depth - 1] + 1
+                if _cost(distance, blocks, vertex, u, end) > _cost(distance, blocks, vertex, top, end):
+                    turn = _overtakes(distance, blocks, vertex, u, top, end, v) - 1
                     break
                 depth -= 1
             stack[depth] = u
             until[depth] = turn
             depth += 1
-        distance[v] = _cost(distance, p, total, stack[depth - 1], v) if depth else math.inf
+        distance[v] = _cost(distance, blocks, vertex, stack[depth - 1], v) if depth else math.inf
 
 
-@compiled()
+@compiled(error_model="numpy")
 def _from_newer(
-    distance: Floats, p: Floats, total: Floats, c: int, last: int, stack: Ints, until: Ints
+    distance: Floats, blocks: Blocks, vertex: Ints, c: int, last: int, stack: Ints, until: Ints
 ) -> None:
     """Lower distance[v] by the starts c <= u < v, for c < v <= last.
 
@@ -98,21 +123,42 @@ def _from_newer(
         while depth > 1 and v >= until[depth - 1]:
             depth -= 1
         u = v - 1
-        if not depth or _cost(distance, p, total, u, v) < _cost(distance, p, total, stack[depth - 1], v):
+        if not depth or _cost(distance, blocks, vertex, u, v) < _cost(
+            distance, blocks, vertex, stack[depth - 1], v
+        ):
             turn = last + 1
             while depth:
                 top, end = stack[depth - 1], until[depth - 1] - 1  # up to here the top would lead those below
-                if end > v and _cost(distance, p, total, top, end) <= _cost(distance, p, total, u, end):
-                    turn = _overtakes(distance, p, total, top, u, v, end)
+                if end > v and _cost(distance, blocks, vertex, top, end) <= _cost(
+                    distance, blocks, vertex, u, end
+                ):
+                    turn = _overtakes(distance, blocks, vertex, top, u, v, end)
                     break
                 depth -= 1
             stack[depth] = u
             until[depth] = turn
             depth += 1
-        distance[v] = min(distance[v], _cost(distance, p, total, stack[depth - 1], v))
+        distance[v] = min(distance[v], _cost(distance, blocks, vertex, stack[depth - 1], v))
 
 
-@compiled()
+@compiled(error_model="numpy")
+def by_stacks(
+    distance: Floats, blocks: Blocks, vertex: Ints, leftmost: Ints, stack: Ints, until: Ints
+) -> None:
+    """The distance of each vertex from the first; each can be reached from the one before it."""
+    n = leftmost.size - 1
+    distance[0] = 0.0
+    c = 0
+    while c < n:
+        last = c + 1
+        while last < n and leftmost[last + 1] <= c:
+            last += 1
+        _from_older(distance, blocks, vertex, leftmost, c, last, stack, until)
+        _from_newer(distance, blocks, vertex, c, last, stack, until)
+        c = last
+
+
+@compiled(error_model="numpy")
 def least_entropy(x: Floats, p: Floats, total: Floats, width: float) -> float:
     """H for windows of one width in O(n log n).
 
@@ -130,62 +176,7 @@ def least_entropy(x: Floats, p: Floats, total: Floats, width: float) -> float:
             u += 1
         leftmost[v] = u
     distance = np.zeros(n + 1)
+    blocks = Blocks(p, total, np.empty(0), as_int64(0), as_int64(0), as_int64(0))
     stack, until = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    c = 0
-    while c < n:
-        last = c + 1
-        while last < n and leftmost[last + 1] <= c:
-            last += 1
-        _from_older(distance, p, total, leftmost, c, last, stack, until)
-        _from_newer(distance, p, total, c, last, stack, until)
-        c = last
+    by_stacks(distance, blocks, np.arange(n + 1), leftmost, stack, until)
     return max(float(distance[n]), 0.0)
-
-
-def area_bounds(
-    x: Floats, p: Floats, whole: bool, relative_error: float = RELATIVE_ERROR
-) -> tuple[float, float]:
-    """Bounds of the area, in bits × units of `x`: between two widths H lies between its values there.
-
-    The stretch that leaves most open is halved until the middle of the bounds is right to `relative_error`.
-    The bounds are certain up to the rounding of H, some 10⁻¹³ of it.
-
-    Args:
-        x: (n,) ascending positions.
-        p: (n,) probabilities, all positive, sum 1.
-        whole: The positions are whole numbers, and H changes at whole widths only.
-        relative_error: (upper − lower) / 2 is at most this part of lower.
-    """
-    if x.size == 1:
-        return 0.0, 0.0
-    total = np.concatenate([[0.0], np.cumsum(p, dtype=np.longdouble).astype(np.float64)])
-    spread = float(x[-1] - x[0])
-    # H keeps its value up to the next whole width; off a grid only until the first two values merge.
-    step = 1.0 if whole else 0.0
-    first = 1.0 if whole else float(np.diff(x).min())
-    highest = math.fsum(-q * math.log2(q) for q in p.tolist() if q < 1)
-    settled = [highest * first]
-    open_part, stretches = 0.0, list[tuple[float, float, float, float, float]]()
-
-    def put(a: float, b: float, above: float, below: float) -> float:
-        """A stretch a … b with H between its values at the ends; returns how much it leaves open."""
-        settled.append(below * (b - a))
-        gap = (above - below) * (b - a)
-        if gap > 0 and b - a > step and b - a > spread * _FINEST:
-            heapq.heappush(stretches, (-gap, a, b, above, below))
-        elif step:
-            settled.append(gap)  # one whole width: H is `above` all along
-            return 0.0
-        return max(gap, 0.0)
-
-    if spread > first:
-        open_part = put(first, spread, least_entropy(x, p, total, first), 0.0)
-    lower = math.fsum(settled)
-    while stretches and open_part > 2 * relative_error * lower:
-        gap, a, b, above, below = heapq.heappop(stretches)
-        middle = math.floor((a + b) / 2) if whole else (a + b) / 2
-        height = min(max(least_entropy(x, p, total, middle), below), above)
-        settled.append(-below * (b - a))
-        open_part += gap + put(a, middle, above, height) + put(middle, b, height, below)
-        lower = math.fsum(settled)
-    return lower, lower + max(open_part, 0.0)

@@ -29,7 +29,7 @@ def test_the_table_of_narrow_groups_is_what_the_statement_above_it_gives(shared_
 
 
 def test_every_function_and_every_macro_is_on_the_page() -> None:
-    macros = re.findall(r"MACRO (\w+)\(", " ".join(_macros()))
+    macros = re.findall(r"MACRO ([a-z]\w+)\(", " ".join(_macros()))  # those for others alone begin with _
     assert len(macros) == 5
     for name in (*RETURNS, *macros):
         assert f"| `{name}(" in PAGE

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import threading
+import warnings
 from pathlib import Path
 
 import duckdb
@@ -13,8 +15,10 @@ import pytest
 import udfs
 from cae_sql import cae_area, cae_entropy
 from cae_sql.domain import Domain
+from cae_sql.errors import ExactIsSlow
 from cae_sql.risk import risk_of
 from tests.udfs.sqls import connected
+from udfs import functions
 from udfs.register import RETURNS
 
 SALARIES = "SELECT 57 = cae_area([50, 107]), 3 = cae_area([77, 80]), 1 = cae_entropy([50, 107])"
@@ -130,6 +134,64 @@ def test_aggregates_count_equal_values_leave_nulls_out_and_are_null_without_any(
     assert found[1] == ("b", *[None] * 7)
     assert found[2] == ("c", 0, 0, 0, 0, 1, 1, 0)
     assert nothing == [(None, None)]
+
+
+def test_aggregates_take_a_filter_and_areas_a_tolerance() -> None:
+    with connected() as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT i % 2 AS g, (i * i) % 7919 * 1.5 AS x FROM range(1200) r(i)"
+        )
+        found = connection.execute(
+            "SELECT g, cae_area_agg(x), cae_area_agg(x, tolerance := 0.01), "
+            "cae_area_agg(x, filter := x < 5000), cae_entropy_agg(x, 20, filter := x < 5000), "
+            "cae_area_agg(x, filter := false), len(cae_curve_agg(x, filter := x < 20)), "
+            "cae_risk_agg(x, 0, 12000, 0.5, filter := x < 20), "
+            "cae_area_bounds_agg(x, filter := x < 20).lower "
+            "FROM t GROUP BY g ORDER BY g"
+        ).fetchall()
+        few = connection.execute(
+            "SELECT cae_area_agg(x), cae_entropy_agg(x, 20) FROM t WHERE x < 5000 GROUP BY g ORDER BY g"
+        ).fetchall()
+    for (_, exact, rough, some, entropy, none, *rest), other in zip(found, few, strict=True):
+        assert rough == pytest.approx(exact, rel=0.01)
+        assert (some, entropy) == other
+        assert none is None
+        assert all(each > 0 for each in rest)
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("education", "(education): a column of text, where numbers are wanted"),
+        ("t.education", "(education): a column of text"),
+        ("lower(education)", "(lower(education)): a column of text"),
+        ("born", "(born): a column of date"),
+        ("cats", "(cats): a column of boolean"),
+        ("education, filter := cats", "(education): a column of text"),
+    ],
+)
+@pytest.mark.parametrize("macro", ["cae_area_agg", "cae_entropy_agg", "cae_area_bounds_agg", "cae_curve_agg"])
+def test_an_aggregate_of_what_is_no_number_says_which_column_it_is(
+    macro: str, argument: str, said: str
+) -> None:
+    with connected() as connection:
+        connection.execute("CREATE TABLE t (education VARCHAR, born DATE, cats BOOLEAN)")
+        connection.execute("INSERT INTO t VALUES ('HS-grad', '1970-01-01', true)")
+        with pytest.raises(duckdb.InvalidInputException, match=re.escape(macro + said)):
+            connection.execute(f"SELECT {macro}({argument}) FROM t")
+
+
+def test_many_exact_areas_are_said_to_take_long_unless_a_tolerance_is_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(functions, "_LONG", 0.1)
+    with connected() as connection:
+        connection.execute("CREATE TABLE t AS SELECT i % 5 AS g, (i * i) % 7919 AS x FROM range(1000) r(i)")
+        with pytest.warns(ExactIsSlow, match="tolerance := 0.001"):
+            connection.execute("SELECT cae_area_agg(x) FROM t GROUP BY g").fetchall()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            connection.execute("SELECT cae_area_agg(x, tolerance := 0.01) FROM t GROUP BY g").fetchall()
 
 
 def test_rows_keep_their_places_over_many_vectors_and_threads() -> None:
