@@ -2,8 +2,8 @@
 
 Promises, for each SELECT of a qualified tree: every reference to a protected column is a bare column of a
 derived table or WITH query, a test for NULL, or stands in the argument of SUM, AVG, MIN, MAX or COUNT; and
-the rows and groups of a SELECT that aggregates one depend on public data alone. What is counted of a BOOLEAN
-column is written as a sum first, by `truth`.
+the rows and groups of a SELECT that aggregates one depend on public data alone. The tree stays as it is, but
+for notes on casts.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import around, casts, each_once, ranges, statistics, truth
+from auditor.sql import around, casts, ranges, statistics, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
+from auditor.sql.rules import mark_each_once as each_once
 from auditor.sql.schema import Protected, Schema, folded
 from auditor.sql.scopes import (
     aggregate_around,
@@ -212,9 +213,6 @@ class _Reader:
         self._passes = False
 
     def read(self) -> None:
-        kinds = {kind for columns in self._sources.values() for kind in columns.values() if kind is not None}
-        if any(self._kinds.type(kind) == truth.TYPE for kind in kinds):
-            truth.plainer(self._select, self._is_truth)
         calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
         example = self._kinds.name(0) if calls else ""
         for call in calls:

@@ -75,7 +75,7 @@ class _Lowering:
         self._name = name
         self._outer = outer
         self._describe = describe
-        self._grouping = grouping(self._select, groups_all)
+        self._grouping = grouping(self._select)
         self._keys = self._grouping.keys
         self._public: list[exp.Expr] = []
         self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument | StatisticArgument]] = []
@@ -334,16 +334,6 @@ def _aggregates(select: exp.Select) -> list[exp.AggFunc]:
 
 def _has_windows(select: exp.Select) -> bool:
     return any(isinstance(node, exp.Window | exp.Qualify) for node in own_nodes(select))
-
-
-def groups_all(node: exp.Expr) -> bool:
-    """Whether GROUP BY ALL groups by a projection."""
-    return not _own(node, exp.AggFunc) and _own(node, exp.Column)
-
-
-def _own(root: exp.Expr, kind: type[exp.Expr]) -> bool:
-    """Whether an expression has a node of a class outside the queries inside it."""
-    return any(isinstance(node, kind) for node in own_nodes(root)) and not isinstance(root, exp.Query)
 
 
 def _substitute(root: exp.Expr, held: list[tuple[exp.Expr, exp.Expr]]) -> None:

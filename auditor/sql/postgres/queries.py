@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from auditor.sql import written_rows
 from auditor.sql.postgres import casts, functions, series
 from auditor.sql.postgres.aggregates import ordered
 from auditor.sql.postgres.expressions import Expressions, only, parameter
 from auditor.sql.postgres.naming import NAMELESS, figured
 from auditor.sql.postgres.scopes import Output, Relation, Scope, name_of, passed_on, relation
 from auditor.sql.postgres.values import Value, cast, no_operator, refuse
+from auditor.sql.rules.write_rows import flat, plainer
 from auditor.sql.schema import folded, quoted
 from auditor.sql.understood import NotUnderstood
 
@@ -205,7 +205,7 @@ class _Select:
             node, "with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order",
             "limit", "offset", "windows",
         )  # fmt: skip
-        written_rows.flat(node)
+        flat(node)
         _inline_windows(node)
         self._node = node
         self._scope = scope
@@ -452,7 +452,7 @@ class _Select:
 def _as_subquery(values: exp.Values) -> exp.Expr:
     """VALUES in FROM as a query in parentheses."""
     held = exp.Select(expressions=[exp.Star()]).from_(values.copy(), copy=False)
-    written_rows.plainer(held, lambda place: f"column{place + 1}")
+    plainer(held, lambda place: f"column{place + 1}")
     found = held.args["from_"].this
     if not isinstance(found, exp.Subquery):
         raise NotUnderstood("values")

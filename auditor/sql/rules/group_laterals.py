@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.scopes import conjuncts, own_nodes
 
 _NULL_OF_NOBODY = (exp.Sum, exp.Avg, exp.Min, exp.Max)
@@ -21,14 +22,15 @@ _PLAIN = (
 """What is NULL where its aggregates are."""
 
 
-def as_groups(tree: exp.Query) -> None:
-    """Write such joins as joins of groups, in place."""
+def group_laterals(tree: exp.Query, _: Context) -> exp.Query:
+    """Write such joins as joins of groups."""
     for select in list(tree.find_all(exp.Select)):
         if any(each.is_star for each in select.expressions):
             continue
         for join in list(select.args.get("joins") or []):
             if isinstance(join.this, exp.Lateral):
                 _rewrite(select, join, join.this)
+    return tree
 
 
 def _rewrite(select: exp.Select, join: exp.Join, lateral: exp.Lateral) -> None:

@@ -16,28 +16,23 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.ranges import end_above
-from auditor.sql.schema import Schema
 from auditor.sql.scopes import bare, own_nodes
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.where_protected import protected_by_select
 from auditor.sql.windows import is_windowed
 
 _COUNTED = (exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy)
 CORRELATIONS = (exp.Corr, exp.RegrR2)
 
 
-def as_quotients(tree: exp.Query, schema: Schema) -> None:
-    """Write such correlations as quotients, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
+def divide_correlations(tree: exp.Query, context: Context) -> exp.Query:
+    """Write such correlations as quotients.
 
     Raises:
         NotUnderstood: code "range", for one that AT_LEAST or AT_MOST does not stand around.
     """
-    by_select = protected_by_select(tree, schema)
+    by_select = context.protected(tree)
     for select in list(tree.find_all(exp.Select)):
         protected = set(by_select.get(id(select), {}))
         for each in [node for node in own_nodes(select) if isinstance(node, _COUNTED)]:
@@ -66,6 +61,7 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
             product = exp.paren(exp.Mul(this=own, expression=theirs))
             above = exp.paren(exp.Mul(this=both, expression=both.copy())) if squared else both
             holder.replace(exp.paren(exp.Div(this=above, expression=product, typed=False, safe=False)))
+    return tree
 
 
 def _counted(node: exp.AggFunc, protected: set[tuple[str, str]]) -> None:

@@ -16,19 +16,19 @@ by the value. Works on a tree whose names are resolved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.grouping import SETS, grouping
 from auditor.sql.linear import constant
 from auditor.sql.ranges import end_of
-from auditor.sql.schema import Protected, Schema
+from auditor.sql.schema import Protected
 from auditor.sql.scopes import own_nodes
 from auditor.sql.statistics import FIRST, LAST, Cuts, region
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.where_protected import protected_by_select
 
 MOST = 60
 """Bins of one statement."""
@@ -50,24 +50,26 @@ class _Bin:
     """Whether those without a value are in it."""
 
 
-def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]]) -> exp.Query | None:
-    """A histogram as one SELECT for each bin; None where the statement is none, or none that is read.
-
-    Args:
-        tree: A qualified tree; left as it is.
-        schema: What is protected.
-        types: DuckDB's types of the statement's columns.
+def count_bins(tree: exp.Query, context: Context) -> exp.Query:
+    """Write a histogram as one SELECT for each bin.
 
     Raises:
         NotUnderstood: code "range", for a count that AT_LEAST or AT_MOST does not stand around;
             "protected-group" where no count is shown.
     """
+    found = _written(tree, context)
+    context.histogram = found is not None
+    return tree if found is None else found
+
+
+def _written(tree: exp.Query, context: Context) -> exp.Query | None:
+    """A histogram as one SELECT for each bin; None where the statement is none, or none that is read."""
     if not isinstance(tree, exp.Select) or any(tree.args.get(clause) for clause in _REFUSED):
         return None
     group = tree.args.get("group")
     if group is None or any(True for _ in group.find_all(*SETS)) or _has_queries(tree):
         return None
-    protected = protected_by_select(tree, schema).get(id(tree), {})
+    protected = context.protected(tree).get(id(tree), {})
     keys = list(grouping(tree, lambda node: node.find(exp.AggFunc) is None).keys)
     binned = [key for key in keys if any(_name(each) in protected for each in key.find_all(exp.Column))]
     if len(binned) != 1:
@@ -81,7 +83,7 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
     if not bins:
         return None
     histogram = _Histogram(tree, key, record, [each for each in keys if each is not key])
-    return histogram.written(bins, types)
+    return histogram.written(bins, context)
 
 
 def _has_queries(select: exp.Select) -> bool:
@@ -209,12 +211,12 @@ class _Histogram:
     others: list[exp.Expr]
     """Public keys."""
 
-    def written(self, bins: Sequence[_Bin], types: Callable[[], Sequence[str]]) -> exp.Query | None:
+    def written(self, bins: Sequence[_Bin], context: Context) -> exp.Query | None:
         """One SELECT for each bin; None where something else than counts is asked of them."""
         order = self._order()
         if order is None or not self._counts_alone():
             return None
-        shown = types()
+        shown = [type_ for _, type_ in context.columns]
         arms = [self._arm(each, shown) for each in bins]
         found: exp.Query = arms[0]
         for arm in arms[1:]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.names import cte_of, drop_unread
 from auditor.sql.understood import NotUnderstood
 
 _MOST = 200
 
 
-def write_out(tree: exp.Query) -> None:
-    """Write such names out, in place.
+def inline_in_aggregates(tree: exp.Query, _: Context) -> exp.Query:
+    """Write such names out.
 
     Raises:
         NotUnderstood: code "too-large".
@@ -33,6 +34,7 @@ def write_out(tree: exp.Query) -> None:
                 table.replace(exp.Subquery(this=cte.this.copy(), alias=alias))
     if written:
         drop_unread(tree)
+    return tree
 
 
 def _named(aggregate: exp.Expr) -> list[tuple[exp.Table, exp.CTE]]:

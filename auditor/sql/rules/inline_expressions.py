@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from auditor.sql.context import Context
 from auditor.sql.schema import Schema, folded
 from auditor.sql.scopes import own_nodes, sources_of
 from auditor.sql.shape import DATA
@@ -26,17 +27,13 @@ _Names = dict[str, exp.Expr]
 """Of names that an inner query no longer has: what stands for each, over its other columns."""
 
 
-def write_where_read(tree: exp.Query, schema: Schema) -> None:
-    """Move such expressions to where they are read, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
-    """
-    moving = _Moving(tree, schema)
+def inline_expressions(tree: exp.Query, context: Context) -> exp.Query:
+    """Move such expressions to where they are read."""
+    moving = _Moving(tree, context.schema)
     for scope in traverse_scope(tree):
         if isinstance(scope.expression, exp.Select):
             moving.select(scope, scope.expression)
+    return tree
 
 
 class _Moving:

@@ -20,9 +20,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from auditor.sql.schema import Schema
+from auditor.sql.context import Context
 from auditor.sql.scopes import conjuncts, own_nodes
-from auditor.sql.where_protected import Names, protected_by_select, reads
+from auditor.sql.where_protected import Names, reads
 from auditor.sql.windows import is_windowed
 
 _AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count)
@@ -30,14 +30,9 @@ _CLAUSES = ("group", "having", "distinct", "qualify", "order", "limit", "offset"
 _Pairs = Sequence[tuple[exp.Expr, exp.Expr]]
 
 
-def as_groups(tree: exp.Query, schema: Schema) -> None:
-    """Write such aggregates as groups, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
-    """
-    protected = protected_by_select(tree, schema)
+def group_beside_rows(tree: exp.Query, context: Context) -> exp.Query:
+    """Write such aggregates as groups."""
+    protected = context.protected(tree)
     names = _Names({each.name for each in tree.find_all(exp.Identifier)})
     for select in list(tree.find_all(exp.Select)):
         _inline(select)
@@ -50,6 +45,7 @@ def as_groups(tree: exp.Query, schema: Schema) -> None:
             own = query.find_ancestor(exp.Select) is select and _is_scalar(query)
             if isinstance(inner, exp.Select) and own:
                 _correlated(select, query, inner, protected.get(id(inner), {}), names)
+    return tree
 
 
 class _Names:
