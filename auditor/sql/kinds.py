@@ -32,6 +32,7 @@ from auditor.sql.scopes import (
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written
 from auditor.sql.statistics import StatisticArgument
+from auditor.sql.trees import holder_of
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import breaks_ties, is_windowed
 
@@ -268,7 +269,7 @@ class _Reader:
             found = statistics.read(node, self._kind)
             if found is None or self._kinds.type(found.kind) == truth.TYPE:
                 continue
-            holder = node.parent if isinstance(node.parent, exp.Filter) else node
+            holder = holder_of(node)
             if ranges.end_above(holder) is None:
                 raise self._error("range", found.kind, name=bare(holder))
             self._reading.aggregates[id(node)] = found

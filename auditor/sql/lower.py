@@ -32,6 +32,7 @@ from auditor.sql.statement import (
     told_name,
 )
 from auditor.sql.statistics import StatisticArgument
+from auditor.sql.trees import derived, holder_of
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed, rows_are_public
 from auditor.sql.writing import bracketed, generate
@@ -88,7 +89,7 @@ class _Lowering:
 
     def _collect(self) -> None:
         for node in _aggregates(self._select):
-            holder = node.parent if isinstance(node.parent, exp.Filter) else node
+            holder = holder_of(node)
             argument = self._reading.aggregates.get(id(node))
             if argument is None:
                 if holder not in self._public:
@@ -413,6 +414,5 @@ class _Expansion:
             self._count += 1
             if self._count > _MAX_EXPANSIONS:
                 raise NotUnderstood("too-large")
-            alias = exp.TableAlias(this=exp.to_identifier(original.alias_or_name, quoted=True))
-            twin.replace(exp.Subquery(this=self(cte.this), alias=alias))
+            twin.replace(derived(self(cte.this), original.alias_or_name))
         return copy

@@ -22,6 +22,7 @@ from auditor.sql.linear import constant, tests_null
 from auditor.sql.ranges import QUANTILES
 from auditor.sql.scopes import conjuncts
 from auditor.sql.statement import Function, Interval, Leaf, Statistic
+from auditor.sql.trees import holder_of
 
 KindOf = Callable[[exp.Column], int | None]
 """The position of the protected column that a column is, or None."""
@@ -97,7 +98,7 @@ class StatisticArgument:
 
 def read(aggregate: exp.AggFunc, kind_of: KindOf) -> StatisticArgument | None:
     """An aggregate as such a statistic; None where it is none, or not wholly read."""
-    holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
+    holder = holder_of(aggregate)
     if isinstance(aggregate.this, exp.Distinct):
         return None
     filtered = list(conjuncts(holder.expression.this)) if isinstance(holder, exp.Filter) else []

@@ -17,6 +17,11 @@ def sources(select: exp.Expr) -> list[exp.Expr]:
     return [*([from_.this] if from_ is not None else []), *(each.this for each in joins)]
 
 
+def names_of(select: exp.Expr) -> set[str]:
+    """The names of what a SELECT reads."""
+    return {each.alias_or_name for each in sources(select)}
+
+
 def tables_of(node: exp.Expr) -> set[str]:
     """The tables of the columns in an expression; "" for a column without one."""
     return {column.table for column in node.find_all(exp.Column)}
@@ -43,16 +48,16 @@ def filters(holder: exp.Expr) -> list[exp.Expr]:
 
 def filtered(aggregate: exp.Expr, conditions: Iterable[exp.Expr]) -> exp.Filter:
     """An aggregate over the rows that keep conditions."""
-    return exp.Filter(this=aggregate, expression=where(conditions))
+    return exp.Filter(this=aggregate, expression=where_of(conditions))
 
 
-def where(conditions: Iterable[exp.Expr]) -> exp.Where | None:
+def where_of(conditions: Iterable[exp.Expr]) -> exp.Where | None:
     """WHERE with copies of conditions; None without any."""
     copies = [each.copy() for each in conditions]
     return exp.Where(this=exp.and_(*copies)) if copies else None
 
 
-def derived(query: exp.Query, name: str) -> exp.Subquery:
+def derived(query: exp.Expr, name: str) -> exp.Subquery:
     """A query as a table of a name."""
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
 

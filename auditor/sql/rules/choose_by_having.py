@@ -21,6 +21,7 @@ from auditor.sql.context import Context
 from auditor.sql.grouping import SETS, grouping
 from auditor.sql.names import cte_of
 from auditor.sql.scopes import conjuncts, own_nodes
+from auditor.sql.trees import put, where_of
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.where_protected import Names, reads
 
@@ -54,8 +55,7 @@ class _Choosing:
         parts = list(conjuncts(where.this)) if where is not None else []
         moved = [each for each in parts if self._chooses(each) and _is_of(each, keys)]
         if moved:
-            kept = [each.copy() for each in parts if not any(each is other for other in moved)]
-            select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+            select.set("where", where_of(e for e in parts if not any(e is other for other in moved)))
             _having(select, moved)
 
     def _chooses(self, condition: exp.Expr) -> bool:
@@ -94,9 +94,7 @@ class _Choosing:
             condition = _member(mine, on, source, theirs)
             join.pop()
             for column in others:
-                shown = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
-                value = mine.copy()
-                column.replace(exp.alias_(value, column.name, quoted=True) if shown else value)
+                put(column, mine.copy())
             keys[:] = own
             _having(select, [condition])
 

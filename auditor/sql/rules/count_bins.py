@@ -28,6 +28,7 @@ from auditor.sql.ranges import end_of
 from auditor.sql.schema import Protected
 from auditor.sql.scopes import own_nodes
 from auditor.sql.statistics import FIRST, LAST, Cuts, region
+from auditor.sql.trees import holder_of
 from auditor.sql.understood import NotUnderstood
 
 MOST = 60
@@ -321,7 +322,7 @@ class _Histogram:
 
     def _count(self, node: exp.Count, one: _Bin) -> None:
         """Let a count be of one bin, in place."""
-        holder = node.parent if isinstance(node.parent, exp.Filter) else node
+        holder = holder_of(node)
         held = [holder.expression.this.copy()] if isinstance(holder, exp.Filter) else []
         parts: list[exp.Expr] = []
         if one.cuts == [(FIRST, LAST)]:

@@ -21,6 +21,7 @@ from auditor.sql.context import Context
 from auditor.sql.schema import Schema, folded
 from auditor.sql.scopes import own_nodes, sources_of
 from auditor.sql.shape import DATA
+from auditor.sql.trees import put, sources
 from auditor.sql.where_protected import first_select, name_of
 
 _Names = dict[str, exp.Expr]
@@ -74,7 +75,7 @@ class _Moving:
             for each in value.find_all(exp.Column):
                 each.set("table", exp.to_identifier(alias, quoted=True))
             shown = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
-            column.replace(exp.alias_(value, column.name, quoted=True) if shown else exp.paren(value))
+            put(column, value if shown else exp.paren(value))
 
     def _move(self, select: exp.Select, protected: set[tuple[str, str]]) -> None:
         """Take expressions of protected columns out of what a query shows."""
@@ -132,9 +133,7 @@ def _is_other(column: exp.Column, select: exp.Select, alias: str) -> bool:
     """Whether a query between a column and a SELECT has another source of that name."""
     node = column.find_ancestor(exp.Select)
     while node is not None and node is not select:
-        from_ = node.args.get("from_")
-        sources = [*([from_.this] if from_ else []), *(each.this for each in node.args.get("joins") or [])]
-        if any(each.alias_or_name == alias for each in sources):
+        if any(each.alias_or_name == alias for each in sources(node)):
             return True
         node = node.find_ancestor(exp.Select)
     return False

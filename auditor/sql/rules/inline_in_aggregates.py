@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from auditor.sql.context import Context
 from auditor.sql.names import cte_of, drop_unread
+from auditor.sql.trees import derived
 from auditor.sql.understood import NotUnderstood
 
 _MOST = 200
@@ -30,8 +31,7 @@ def inline_in_aggregates(tree: exp.Query, _: Context) -> exp.Query:
             if written > _MOST:
                 raise NotUnderstood("too-large")
             for table, cte in found:
-                alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
-                table.replace(exp.Subquery(this=cte.this.copy(), alias=alias))
+                table.replace(derived(cte.this.copy(), table.alias_or_name))
     if written:
         drop_unread(tree)
     return tree

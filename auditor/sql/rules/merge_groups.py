@@ -15,8 +15,6 @@ comes out is read like any other statement. Works on a tree whose names are reso
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
@@ -25,6 +23,7 @@ from auditor.sql.grouping import SETS, Grouping, grouping
 from auditor.sql.names import cte_of, drop_unread
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import own_nodes
+from auditor.sql.trees import ancestors
 from auditor.sql.understood import NotUnderstood
 
 _Outputs = dict[str, exp.Expr]
@@ -360,7 +359,7 @@ def _counted(call: exp.Count, within: exp.Expr | None) -> exp.Expr:
 def _cte_from(outer: exp.Select, name: str, inner: exp.Expr, table: exp.Table) -> exp.CTE | None:
     """The WITH query that a name in the inner query would stand for, were it read in the outer one."""
     own = cte_of(table)
-    if own is not None and any(node is inner for node in _ancestors(own)):
+    if own is not None and any(node is inner for node in ancestors(own)):
         return own  # defined inside
     probe = exp.to_table(name)
     probe.set("parent", None)
@@ -371,13 +370,6 @@ def _cte_from(outer: exp.Select, name: str, inner: exp.Expr, table: exp.Table) -
         return cte_of(probe)
     finally:
         source.set("this", held)
-
-
-def _ancestors(node: exp.Expr) -> Iterator[exp.Expr]:
-    parent = node.parent
-    while parent is not None:
-        yield parent
-        parent = parent.parent
 
 
 def _is_call(node: exp.Expr | None) -> bool:

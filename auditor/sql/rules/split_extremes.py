@@ -20,6 +20,7 @@ from auditor.sql.context import Context
 from auditor.sql.linear import constant
 from auditor.sql.ranges import end_above
 from auditor.sql.scopes import own_nodes
+from auditor.sql.trees import holder_of
 from auditor.sql.where_protected import name_of
 from auditor.sql.windows import is_windowed
 
@@ -41,7 +42,7 @@ def _plainer(select: exp.Select, is_protected: IsProtected) -> None:
     for node in list(own_nodes(select)):
         if type(node) not in _OUTER or is_windowed(node) or not _reads(node, is_protected):
             continue
-        holder = node.parent if isinstance(node.parent, exp.Filter) else node
+        holder = holder_of(node)
         if end_above(holder) is not None:
             continue
         parts = list(_parts(node.this.unnest(), is_protected))

@@ -20,6 +20,7 @@ from auditor.sql.grouping import SETS
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import conjuncts, own_nodes
 from auditor.sql.statement import AT_MOST
+from auditor.sql.trees import holder_of
 from auditor.sql.truth import TYPE, IsTruth, Truth, truth_of
 from auditor.sql.where_protected import name_of
 from auditor.sql.windows import is_windowed
@@ -102,7 +103,7 @@ def _into_filters(select: exp.Select, is_truth: IsTruth) -> None:
 
 
 def _plainer(node: exp.AggFunc, is_truth: IsTruth) -> None:
-    holder = node.parent if isinstance(node.parent, exp.Filter) else node
+    holder = holder_of(node)
     filtered = holder.expression.this if isinstance(holder, exp.Filter) else None
     counts = isinstance(node, exp.Count)
     number, condition = _counted(node)
