@@ -35,8 +35,8 @@ SCHEMA = Schema(
     ),
     (View("adults", "SELECT * FROM staff WHERE age >= 18", ()),),
 )
-VALUES = {"least": 30, "name": "IT"}
-"""What `$least` and `$name` are."""
+VALUES = {"least": 30, "name": "IT", "none": 0}
+"""What `$least` and the others are."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def read(rule: Rule) -> Iterator[Pair | Refused]:
 
 def through(sql: str, rules: Sequence[Rule]) -> str:
     """A statement's text after rules."""
-    given = VALUES if "$" in sql else None
-    context = Context(sql, SCHEMA, given, datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
+    given = {name: value for name, value in VALUES.items() if f"${name}" in sql}
+    context = Context(sql, SCHEMA, given or None, datetime(2026, 3, 1, 9, 30, tzinfo=UTC))
     return generate(rewritten(parse(sql), context, rules))
 
 
