@@ -1,7 +1,7 @@
 """Statements of a rule's fixture: pairs, before and after it, and those that it refuses.
 
-Blocks stand apart by a blank line. A block of two statements is a pair; `-- code: …` heads a block of statements
-that get this code from the rule; any other comment is for the reader.
+Blocks stand apart by a blank line. A block of two statements is a pair; `-- code: …` heads a block of
+statements that get this code from the rule; any other comment is for the reader.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from auditor.sql.writing import generate
 FOLDER = Path(__file__).parent
 EVERY: tuple[Rule, ...] = (*RULES, *LAST, settle_ties)
 """All rules, in the order in which a statement meets them."""
+BY_NAME = {rule.__name__: rule for rule in EVERY}
 
 _COLUMNS = {"id": "INTEGER", "age": "INTEGER", "sex": "VARCHAR", "dept": "VARCHAR", "hired": "DATE"}
 SCHEMA = Schema(
