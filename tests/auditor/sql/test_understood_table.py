@@ -49,7 +49,8 @@ def test_each_example_gets_its_verdict(row: re.Match[str]) -> None:
 
 def test_every_row_is_read() -> None:
     start = LINES.index("| construct | example | |") + 2
-    assert len(ROWS) == LINES.index("", start) - start > 100
+    rows = [line for line in LINES[start:] if line.startswith("| ")]
+    assert len(ROWS) == len(rows) > 100
 
 
 def test_each_reason_has_a_row() -> None:
