@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from sqlglot import exp
+
 from auditor.sql.catalogue import described, inner, listed
 from auditor.sql.context import Context, Parameters
 from auditor.sql.dialects import Dialect, translate
@@ -47,6 +49,7 @@ def understand(
     previews: bool = False,
     arrived: datetime | None = None,
     zone: str = "UTC",
+    tree: exp.Query | None = None,
 ) -> Plan | Unsupported:
     """Lower a statement, or say why not.
 
@@ -58,6 +61,7 @@ def understand(
         previews: Whether rows may be shown with NULL in protected columns.
         arrived: When the statement arrived, with its time zone: what CURRENT_DATE and now() are.
         zone: The session's time zone, a name of `auditor.sql.time_zones`.
+        tree: What `limits.parse` made of the text, where somebody needed to know before; it is used up.
 
     Returns:
         The plan, or the reason; both depend on the arguments alone, never on data.
@@ -66,7 +70,7 @@ def understand(
     try:
         text = translate(text, dialect, schema)
         try:
-            return replace(_plan(text, parameters, schema, arrived), zone=zone)
+            return replace(_plan(text, parameters, schema, arrived, tree), zone=zone)
         except NotUnderstood as refusal:
             plan = (
                 _preview(text, parameters, schema, arrived)
@@ -92,14 +96,17 @@ def _preview(text: str, parameters: Parameters, schema: Schema, arrived: datetim
     return None
 
 
-def _plan(text: str, parameters: Parameters, schema: Schema, arrived: datetime) -> Plan:
+def _plan(
+    text: str, parameters: Parameters, schema: Schema, arrived: datetime, tree: exp.Query | None = None
+) -> Plan:
     shape = shape_of(schema)
     listing = listed(text, schema, shape.describe) or summarized(text, schema, shape.describe)
     if listing is not None:
         return listing
-    text = written_out(text, shape.describe) or text
+    grouped = written_out(text, shape.describe)
+    text, tree = (text, tree) if grouped is None else (grouped, None)
     query = inner(text)
     if query is not None:
         asked = _plan(query, parameters, schema, arrived)
         return described(asked.normalised, list(zip(asked.columns, asked.types, strict=True)))
-    return plan_of(parse(text), Context(text, schema, parameters, arrived))
+    return plan_of(parse(text) if tree is None else tree, Context(text, schema, parameters, arrived))
