@@ -24,11 +24,11 @@ from sqlglot import exp
 from auditor.sql.context import Context
 from auditor.sql.grouping import SETS, grouping
 from auditor.sql.linear import constant
-from auditor.sql.ranges import end_of
+from auditor.sql.ranges import end_above
 from auditor.sql.schema import Protected
 from auditor.sql.scopes import own_nodes
 from auditor.sql.statistics import FIRST, LAST, Cuts, region
-from auditor.sql.trees import holder_of
+from auditor.sql.trees import filtered, filters, holder_of
 from auditor.sql.understood import NotUnderstood
 
 MOST = 60
@@ -274,7 +274,7 @@ class _Histogram:
             for node in value.find_all(exp.AggFunc):
                 if not self._is_count(node):
                     return False
-                if _end(node) is None:
+                if end_above(node) is None:
                     raise NotUnderstood("range", name="COUNT(*)", column=self.record.name)
         shown = [node for part in self.select.expressions for node in own_nodes(part)]
         if not any(isinstance(node, exp.Count) for node in shown):
@@ -307,7 +307,7 @@ class _Histogram:
         having = arm.args.get("having")
         for part in [*projections, *([] if having is None else [having])]:
             counts = list(part.find_all(exp.Count))
-            calls = {id(call): call for call in map(_end, counts) if call is not None}
+            calls = {id(call): call for call in map(end_above, counts) if call is not None}
             for node in counts:
                 self._count(node, one)
             # after all counts: several may stand in one call
@@ -323,12 +323,14 @@ class _Histogram:
     def _count(self, node: exp.Count, one: _Bin) -> None:
         """Let a count be of one bin, in place."""
         holder = holder_of(node)
-        held = [holder.expression.this.copy()] if isinstance(holder, exp.Filter) else []
+        held = filters(holder)
         parts: list[exp.Expr] = []
         if one.cuts == [(FIRST, LAST)]:
-            parts.append(_filtered([*held, self.record.copy().is_(exp.null()).not_()]))
+            parts.append(
+                filtered(exp.Count(this=exp.Star()), [*held, self.record.copy().is_(exp.null()).not_()])
+            )
         elif one.cuts:
-            parts.append(_filtered([*held, exp.paren(one.condition.copy())]))
+            parts.append(filtered(exp.Count(this=exp.Star()), [*held, exp.paren(one.condition.copy())]))
         if one.nobody and node.this != self.record:
             parts.append(self._of_nobody(held))
         found = parts[0] if parts else exp.Literal.number(0)
@@ -343,21 +345,7 @@ class _Histogram:
 
     def _of_nobody(self, held: list[exp.Expr]) -> exp.Expr:
         """How many have no value."""
-        return _filtered([*(each.copy() for each in held), self.record.copy().is_(exp.null())])
-
-
-def _filtered(conditions: list[exp.Expr]) -> exp.Expr:
-    return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.and_(*conditions)))
-
-
-def _end(node: exp.Expr) -> exp.Expr | None:
-    """The AT_LEAST or AT_MOST that a count stands in."""
-    above = node.parent
-    while above is not None and not isinstance(above, exp.Query):
-        if end_of(above) is not None:
-            return above
-        above = above.parent
-    return None
+        return filtered(exp.Count(this=exp.Star()), [*held, self.record.copy().is_(exp.null())])
 
 
 def _outside(node: exp.Expr) -> Iterator[exp.Column]:

@@ -20,7 +20,7 @@ from auditor.sql.grouping import SETS
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import conjuncts, own_nodes
 from auditor.sql.statement import AT_MOST
-from auditor.sql.trees import holder_of
+from auditor.sql.trees import filtered, filters, holder_of, where_of
 from auditor.sql.truth import TYPE, IsTruth, Truth, truth_of
 from auditor.sql.where_protected import name_of
 from auditor.sql.windows import is_windowed
@@ -77,56 +77,47 @@ def _into_filters(select: exp.Select, is_truth: IsTruth) -> None:
     if any(isinstance(node.this, exp.Distinct) for node in calls):
         return
     rest = [part for part in parts if part not in moved]
-    # not copied: queries inside are known by their nodes
-    select.set("where", exp.Where(this=exp.and_(*rest, copy=False)) if rest else None)
+    select.set("where", where_of(rest))
     if group is not None:
         # a group of which nobody is counted is no row
-        somebody: exp.Expr = exp.Filter(
-            this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.and_(*moved, copy=True))
-        )
+        somebody: exp.Expr = filtered(exp.Count(this=exp.Star()), moved)
         if all(_end_around(node) is not None for node in calls):
             # who asks for ends is shown the groups in which there may be somebody
             somebody = exp.Anonymous(this=AT_MOST, expressions=[somebody])
         having = select.args.get("having")
         kept = [] if having is None else [having.this]
         more = exp.GT(this=somebody, expression=exp.Literal.number(0))
-        select.set("having", exp.Having(this=exp.and_(*kept, more, copy=False)))
+        select.set("having", exp.Having(this=exp.and_(*kept, more)))
     for node in calls:
-        holder = node.parent if isinstance(node.parent, exp.Filter) else None
-        own = [part.copy() for part in moved]
-        if holder is not None:
-            holder.expression.set("this", exp.and_(holder.expression.this, *own, copy=False))
-        else:
-            place = exp.Filter(expression=exp.Where(this=exp.and_(*own)))
-            node.replace(place)
-            place.set("this", node)
+        holder = holder_of(node)
+        holder.replace(filtered(node.copy(), [*filters(holder), *moved]))
 
 
 def _plainer(node: exp.AggFunc, is_truth: IsTruth) -> None:
     holder = holder_of(node)
-    filtered = holder.expression.this if isinstance(holder, exp.Filter) else None
+    kept = next(iter(filters(holder)), None)
     counts = isinstance(node, exp.Count)
     number, condition = _counted(node)
     # a query inside has been read where it stands: a copy of it would be read by nobody
     if number is None or isinstance(node.this, exp.Distinct) or holder.find(exp.Query):
         return
-    if filtered is not None and any(is_truth(each) for each in filtered.walk()):
+    if kept is not None and any(is_truth(each) for each in kept.walk()):
         # a row that FILTER leaves out and one that counts nothing are the same to COUNT, not to COUNT_IF
         if isinstance(node, exp.CountIf):
             return
-        condition = filtered.copy() if condition is None else exp.and_(filtered.copy(), condition)
-        filtered = None
+        condition = kept.copy() if condition is None else exp.and_(kept.copy(), condition)
+        kept = None
     elif condition is None:
         return
     found = truth_of(condition, is_truth)
     if found is None or found.true == found.false:
         return  # where it hangs on NULL alone, it is public
     if isinstance(node, exp.CountIf) and found.unknown:
-        filtered = exp.and_(*([] if filtered is None else [filtered.copy()]), _is_known(found))
+        kept = exp.and_(*([] if kept is None else [kept.copy()]), _is_known(found))
     case = exp.Case().when(condition, number).else_(exp.Literal.number(0))
     total: exp.Expr = exp.Sum(this=case)
-    if filtered is not None:
-        total = exp.Filter(this=total, expression=exp.Where(this=filtered.copy()))
+    if kept is not None:
+        total = filtered(total, [kept])
     place = _end_around(node)
     if place is not None:
         total = exp.Anonymous(this=place.this, expressions=[total])
