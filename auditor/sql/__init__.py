@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from sqlglot import exp
 
 from auditor.sql.catalogue import described, inner, listed
-from auditor.sql.context import Context, Parameters
+from auditor.sql.context import Context
 from auditor.sql.dialects import Dialect, translate
 from auditor.sql.limits import parse
 from auditor.sql.pipeline import plan_of
 from auditor.sql.pivots import summarized, written_out
 from auditor.sql.previews import with_nulls
 from auditor.sql.schema import Column, Protected, Schema, Table, View
-from auditor.sql.shape import shape_of
+from auditor.sql.shape import Parameters, shape_of
 from auditor.sql.statement import Aggregate, Block, Leaf, Plan, Unsupported
 from auditor.sql.time_zones import session_zone
 from auditor.sql.understood import NotUnderstood

@@ -5,7 +5,7 @@ Promises that the engine is asked once for the columns of the statement, and onl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,10 +14,8 @@ from sqlglot import exp
 
 from auditor.sql.names import readable
 from auditor.sql.schema import Schema
-from auditor.sql.shape import Shape, shape_of
+from auditor.sql.shape import Parameters, Shape, shape_of
 from auditor.sql.where_protected import Names, protected_by_select
-
-Parameters = Sequence[object] | Mapping[str, object] | None
 
 
 @dataclass

@@ -7,7 +7,7 @@ protected column. Groups that a public filter removes are not in the relation, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -20,6 +20,7 @@ from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import conjuncts, own_nodes, sources_of
+from auditor.sql.shape import Describe
 from auditor.sql.statement import (
     ENDS,
     Aggregate,
@@ -36,8 +37,6 @@ from auditor.sql.trees import derived, holder_of
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed, rows_are_public
 from auditor.sql.writing import bracketed, generate
-
-Describe = Callable[[str], list[tuple[str, str]]]
 
 _FUNCTIONS: dict[type[exp.Expr], Function] = {exp.Sum: "sum", exp.Avg: "avg", exp.Max: "max", exp.Min: "min"}
 _NUMERIC = ("INTEGER", "UTINYINT", "USMALLINT", "UBIGINT", "TINYINT", "SMALLINT", "BIGINT", "HUGEINT",

@@ -42,11 +42,10 @@ from auditor.sql import understand as understand_here
 from auditor.sql.limits import parse
 from auditor.sql.parameters import BOUND
 from auditor.sql.schema import Schema
+from auditor.sql.shape import Parameters
 from auditor.sql.sizes import Size, bound
 from auditor.sql.statement import Plan, Unsupported
 from auditor.sql.understood import NotUnderstood
-
-Parameters = Sequence[object] | Mapping[str, object] | None
 
 
 @dataclass(frozen=True)

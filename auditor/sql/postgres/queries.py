@@ -18,6 +18,7 @@ from auditor.sql.postgres.scopes import Output, Relation, Scope, name_of, passed
 from auditor.sql.postgres.values import Value, cast, no_operator, refuse
 from auditor.sql.rules.write_rows import flat, plainer
 from auditor.sql.schema import folded, quoted
+from auditor.sql.trees import copied
 from auditor.sql.understood import NotUnderstood
 
 _SET_OPERATIONS: dict[type[exp.Expr], str] = {
@@ -474,10 +475,7 @@ def _inline_windows(select: exp.Select) -> None:
         ):
             raise NotUnderstood("construct", name="A window that changes another one")
         window.set("alias", None)
-        for part in ("partition_by", "order", "spec"):
-            value = found.args.get(part)
-            copied = [each.copy() for each in value] if isinstance(value, list) else value and value.copy()
-            window.set(part, copied)
+        copied(found, ("partition_by", "order", "spec"), window)
     select.set("windows", None)
 
 

@@ -6,15 +6,12 @@ Promise: no COLUMNS is left, and no bracket around the statement; what is not a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from auditor.sql.context import Context
+from auditor.sql.shape import Describe
 from auditor.sql.trees import ancestors, copied
 from auditor.sql.understood import NotUnderstood
-
-Describe = Callable[[str], list[tuple[str, str]]]
 
 
 def expand_columns(tree: exp.Query, context: Context) -> exp.Query:
