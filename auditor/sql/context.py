@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 
 from sqlglot import exp
@@ -27,8 +27,8 @@ class Context:
     schema: Schema
     parameters: Parameters = None
     """Values for `?` and `$1` (a sequence) or `$name` (a mapping)."""
-    arrived: datetime = datetime(1970, 1, 1, tzinfo=UTC)
-    """When it arrived, as the clocks of the session's time zone show it."""
+    arrived: datetime | None = None
+    """When it arrived, as the clocks of the session's time zone show it; None: no rule asks."""
     clock: bool = False
     """Whether it reads the clock: `fix_clock` says so."""
     histogram: bool = False

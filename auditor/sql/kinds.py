@@ -2,8 +2,8 @@
 
 Promises, for each SELECT of a qualified tree: every reference to a protected column is a bare column of a
 derived table or WITH query, a test for NULL, or stands in the argument of SUM, AVG, MIN, MAX or COUNT; and
-the rows and groups of a SELECT that aggregates one depend on public data alone. The tree stays as it is, but
-for notes on casts.
+the rows and groups of a SELECT that aggregates one depend on public data alone. Of the tree it
+changes no more than a bare name in ORDER BY, which gets its table, and casts that COUNT reads over.
 """
 
 from __future__ import annotations

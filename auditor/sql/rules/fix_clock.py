@@ -34,7 +34,9 @@ def fix_clock(tree: exp.Query, context: Context) -> exp.Query:
     Raises:
         NotUnderstood: code "volatile", where a column has the name of one of these.
     """
-    found = [(node, value) for node in tree.walk() if (value := _value(node, context.arrived)) is not None]
+    arrived = context.arrived
+    assert arrived is not None
+    found = [(node, value) for node in tree.walk() if (value := _value(node, arrived)) is not None]
     for node, value in found:
         node.replace(value)
     schema, context.clock = context.schema, bool(found)

@@ -78,19 +78,20 @@ def _into_filters(select: exp.Select, is_truth: IsTruth) -> None:
         return
     rest = [part for part in parts if part not in moved]
     select.set("where", where_of(rest))
+    ends = all(_end_around(node) is not None for node in calls)
+    for node in calls:
+        holder = holder_of(node)
+        holder.replace(filtered(node.copy(), [*filters(holder), *moved]))
     if group is not None:
         # a group of which nobody is counted is no row
         somebody: exp.Expr = filtered(exp.Count(this=exp.Star()), moved)
-        if all(_end_around(node) is not None for node in calls):
+        if ends:
             # who asks for ends is shown the groups in which there may be somebody
             somebody = exp.Anonymous(this=AT_MOST, expressions=[somebody])
         having = select.args.get("having")
         kept = [] if having is None else [having.this]
         more = exp.GT(this=somebody, expression=exp.Literal.number(0))
         select.set("having", exp.Having(this=exp.and_(*kept, more)))
-    for node in calls:
-        holder = holder_of(node)
-        holder.replace(filtered(node.copy(), [*filters(holder), *moved]))
 
 
 def _plainer(node: exp.AggFunc, is_truth: IsTruth) -> None:
