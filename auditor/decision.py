@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-from auditor.told import Withheld
+from auditor.told import Foreseen, Withheld
 
 Verdict = Literal["answered", "refused", "unsupported"]
 
@@ -32,6 +32,8 @@ class Decision:
     """How many values are told as an end of where they lie; they are NULL in the rows."""
     withheld: tuple[Withheld, ...] = ()
     """Of which groups, or values, nothing is told, where others are: by public keys."""
+    fates: tuple[Foreseen, ...] = field(default=(), compare=False)
+    """Of a check or EXPLAIN what would become of each aggregate of each group; else empty."""
 
 
 IN_ROWS = "NULL in the rows"

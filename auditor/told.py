@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from auditor.plain import line
 
@@ -122,6 +122,60 @@ class Withheld:
         """In words: "dept b", or "dept b (max(salary))" where others of its aggregates are told."""
         group, aggregates = _in_words(self.group), ", ".join(self.aggregates)
         return f"{group} ({aggregates})" if group and aggregates else group or aggregates
+
+
+Fate = Literal["exact", "end", "range", "withheld", "known"]
+"""What would be told of an aggregate."""
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What would become of one aggregate of one group."""
+
+    group: Mapping[str, object]
+    """Its keys with their values, which are public; empty without GROUP BY."""
+    aggregate: str
+    """Which, as SQL: "sum(salary)"."""
+    fate: Fate
+    """What would be told of it."""
+    reason: str
+    """Why, in a sentence."""
+    left: float | None = None
+    """The share of the limit on risk that past answers have left of the most exposed of those whom it is
+    about, in hundredths; None where that is not worked out."""
+
+    @property
+    def row(self) -> tuple[str, str, str, str, float | None]:
+        """As EXPLAIN shows it, the keys as one text."""
+        return _in_words(self.group), self.aggregate, self.fate, self.reason, self.left
+
+    @property
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            "group": dict(self.group),
+            "aggregate": self.aggregate,
+            "fate": self.fate,
+            "reason": self.reason,
+            "left": self.left,
+        }
+
+
+@dataclass(frozen=True)
+class Remainder:
+    """A row of an answer that is withheld groups together."""
+
+    row: int
+    """Which, from 0."""
+    groups: int
+    """How many groups these are."""
+    rows: int
+    """How many rows of the table, or of the join, they have."""
+
+    @property
+    def as_dict(self) -> dict[str, object]:
+        """For JSON and data frames."""
+        return {"row": self.row, "groups": self.groups, "rows": self.rows}
 
 
 def _in_words(group: Mapping[str, object]) -> str:

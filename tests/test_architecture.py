@@ -37,6 +37,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "sqlite3": ("auditor.ledger",),
     "ssl": ("auditor.proxy.server",),
     "typer": ("auditor.cli",),
+    "vl_convert": ("auditor.report.chart",),
 }
 """Libraries that one module or package knows, its submodules included."""
 

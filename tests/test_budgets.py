@@ -15,7 +15,7 @@ import pytest
 ENGINE = Path(__file__).resolve().parents[1] / "cae_sql" / "inference"
 
 LINES: Mapping[str, int] = {
-    "core": 1_270,
+    "core": 1_275,  # a system beside another, in which a statement is tried
     # units: which parts they are in, what all of their records cost
     "facts": 1_966,
     # payments lose what a unit carries, and keep what its other records need
@@ -24,7 +24,7 @@ LINES: Mapping[str, int] = {
     "certify": 2_394,  # shares of rooms for the parts of a unit
     "search": 940,
     # totals of units, and what another unit adds: 590 lines for sums of several records
-    "posterior": 4_976,
+    "posterior": 4_979,
     # floats are asked before proofs, and no program for what the true table shows: audits take half as long
     "intervals": 1_477,
     # totals of units: which there are, what is left of them, since when, and the few answers that prove it

@@ -279,8 +279,7 @@ class _Arena:
         self._name, self._column = protect.name, f"{protect.table}.{protect.column}"
         self._database, self._judge, self._decisions = database, judge, decisions
         self._folder, self._count = folder, 0
-        place = policy.ledger.model_copy(update={"path": None, "anchor": None, "editions": False})
-        self._policy = policy.model_copy(update={"ledger": place})
+        self._policy = policy.on_scratch
         self._history = folder / "history.ledger"
         if not (history and copy_ledger(policy.ledger_location(database.beside), self._history)):
             self._history = None  # type: ignore[assignment]
@@ -354,7 +353,11 @@ def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
         try:
             answer = gate.execute(sql, user=user, dialect="duckdb")
             decided = answer.decision.code not in SETTLED
-            return Reply("answered", answer.fetchall(), answer.decision.message, answer.ranges, decided)
+            rows = answer.fetchall()
+            rows = rows[
+                : len(rows) - len(answer.remainder)
+            ]  # attacks read groups, and withheld ones are none
+            return Reply("answered", rows, answer.decision.message, answer.ranges, decided)
         except (QueryRefused, QueryUnsupported) as error:
             said = error.decision
             verdict = "refused" if said.verdict == "refused" else "unsupported"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
@@ -20,13 +20,14 @@ from auditor.cli.show import SOURCE, Format
 from auditor.errors import PolicyError, QueryRefused, QueryUnsupported
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from auditor.decision import Decision
     from auditor.gate.gate import Gate
     from auditor.policy.policy import Policy
 
 REFUSED, UNSUPPORTED = 3, 4
+LONGEST_SQL = 80
+"""Letters of a statement that a line shows."""
+_STATUS = {"answered": 0, "refused": REFUSED, "unsupported": UNSUPPORTED}
 
 
 class Dialect(StrEnum):
@@ -124,9 +125,11 @@ def query(
             _leave(error.decision, form)
         lost = [each.as_dict for each in answer.decision.withheld]
         about = {**show.reason(answer.decision), "ranges": show.ends(answer.ranges), "withheld": lost}
+        if answer.remainder:
+            about["remainder"] = [each.as_dict for each in answer.remainder]
         show.rows(answer.columns, content, form, about, ranges=answer.ranges)
         if (
-            answer.decision.code in ("partial", "preview") or answer.decision.ends
+            answer.decision.code in ("partial", "preview", "explained") or answer.decision.ends
         ) and form is not Format.JSON:
             show.note(answer.decision, form)
 
@@ -140,10 +143,19 @@ def check(
     timezone: Timezone = "UTC",
     form: Form = Format.TABLE,
 ) -> None:
-    """Say what `query` would: the verdict, no answer. Recorded as a check."""
+    """Say what would become of each group with `query`: the verdict, no answer. Recorded as a check."""
     with _gate(database, _policy(policy)) as gate, show.status("deciding"):
         decision = gate.check(_statement(sql), user=user, dialect=_name(dialect), timezone=timezone)
-    _leave(decision, form)
+    if decision.fates:
+        from auditor.gate.explain import COLUMNS
+
+        rows = [each.row for each in decision.fates]
+        show.rows(list(COLUMNS), rows, form, {"verdict": decision.verdict, **show.reason(decision)})
+    if not decision.fates or form is Format.TABLE:
+        show.decision(decision, form)
+    elif form is Format.CSV:
+        show.note(decision, form)
+    raise typer.Exit(_STATUS[decision.verdict])
 
 
 def risk(
@@ -164,13 +176,16 @@ def risk(
     ] = Candidates.INTERVAL,
 ) -> None:
     """Show what the answers so far have told about each class of persons. For administrators."""
+    from auditor.gate.admin import classes_beyond
+
     rules = _policy(policy)
     most = top or (show.MOST_CLASSES if form is Format.TABLE else None)
     with _gate(database, rules) as gate, show.bar("looking at what answers exclude") as told:
         held = gate.held()
         frame = gate.risk(candidates.value, most, told)
         nearest = [] if form is Format.CSV else _nearest(gate)
-    beyond = _beyond(frame, rules)
+        statements = _carrying(gate, nearest) if form is Format.TABLE else []
+    beyond = classes_beyond(frame, rules)
     proved = None if frame.empty else float(frame["risk"].max())
     by = [name for name in ("risk", "looked_at", "risk_at_most") if name in frame]
     shown = frame.sort_values(by, ascending=False, kind="stable").head(len(frame) if most is None else most)
@@ -203,7 +218,12 @@ def risk(
             print("nearest the limit by what is likely:")
         for each in nearest:
             who = ", ".join(f"{name} {value}" for name, value in each["about"].items()) or "everybody"
-            print(f"  {show.line(who)}: {each['words']}")
+            spent = "" if each["spent"] is None else f"{each['spent']:.0%} of the limit is spent; "
+            print(f"  {show.line(who)}: {spent}{each['words']}")
+        if statements:
+            print("by these statements, with the share of somebody's variance that each adds:")
+        for number, added, user, sql in statements:
+            print(f"  {number}, {show.line(user)}: {added:.0%}, {_short(sql)}")
     if beyond:
         raise typer.Exit(REFUSED)
 
@@ -231,7 +251,25 @@ def _nearest(gate: Gate) -> list[dict[str, Any]]:
         found = gate.nearest()
     except InvalidInput:
         return []
-    return [{**asdict(each), "words": each.words} for each in found if each.leverage > 0]
+    return [{**asdict(each), "words": each.words, "spent": each.spent} for each in found if each.leverage > 0]
+
+
+def _carrying(gate: Gate, nearest: Sequence[dict[str, Any]]) -> list[tuple[int, float, str, str]]:
+    """The statements that carry what is likely of those nearest the limit, with the most that each adds."""
+    most = dict[int, float]()
+    for number, added in (share for each in nearest for share in each["shares"]):
+        most[number] = max(added, most.get(number, 0.0))
+    if not most:
+        return []
+    asked = gate.history().set_index("number")
+    order = sorted(most.items(), key=lambda each: -each[1])
+    return [(number, added, asked.at[number, "user"], asked.at[number, "sql"]) for number, added in order]
+
+
+def _short(sql: str) -> str:
+    """A statement as one line of a terminal."""
+    text = show.line(" ".join(sql.split()))
+    return text if len(text) <= LONGEST_SQL else f"{text[: LONGEST_SQL - 1]}…"
 
 
 def history(database: Database, policy: PolicyFile, form: Form = Format.TABLE) -> None:
@@ -305,11 +343,15 @@ _HERE = (demo, init, query, check, risk, history, verify, renew)
 _ELSEWHERE = {
     "attack": "attacking",
     "audit": "auditing",
+    "report": "reporting",
     "sql": "measuring",
     "curve": "measuring",
     "experiment": "experiment",
     "evaluate": "evaluating",
+    "plan": "planning",
     "serve": "serving",
+    "release": "releasing",
+    "requests": "releasing",
     "users": "users",
 }
 """Commands of other modules of `auditor.cli`, by name."""
@@ -385,7 +427,7 @@ def _statement(sql: str) -> str:
 
 def _leave(decision: Decision, form: Format) -> None:
     show.decision(decision, form)
-    raise typer.Exit({"answered": 0, "refused": REFUSED, "unsupported": UNSUPPORTED}[decision.verdict])
+    raise typer.Exit(_STATUS[decision.verdict])
 
 
 def _limits(policy: Policy) -> object:
@@ -399,18 +441,3 @@ def _limits(policy: Policy) -> object:
         return found[0]
     names = [{"table": protect.table, "column": protect.column} for protect in policy.protects]
     return [{**name, **limit} for name, limit in zip(names, found, strict=True)]
-
-
-def _beyond(frame: DataFrame, policy: Policy) -> int:
-    """How many classes break the limit, judged as the gate judges."""
-    from cae_sql.risk import Risk
-
-    limits = {(each.table, each.column): policy.limits_of(each).limit for each in policy.protects}
-    only = next(iter(limits.values()))
-    count = 0
-    for row in frame.to_dict("records"):
-        limit = only if len(limits) == 1 else limits[row["table"], row["column"]]
-        at_epsilon = row["entropy_at_epsilon"] if limit.epsilon is not None else None
-        figures = Risk(row["initial_entropy"], at_epsilon, row["area"], row["risk"])
-        count += not limit.allows(figures)
-    return count

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from fractions import Fraction
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -37,6 +38,7 @@ from auditor.data.relations import (
 )
 from auditor.data.running import LargeResult, Limits, fetch, watched
 from auditor.data.sources import Celling, Given, Protection, source_of
+from auditor.data.together import Together, ask_together, extended, meant
 from auditor.data.vault import Vault
 from auditor.data.weighted import Uneven
 from auditor.errors import AuditorError, DatabaseError
@@ -44,6 +46,7 @@ from auditor.sql import Block, Plan, Schema, Unsupported, understand
 from auditor.sql.schema import View, folded, quoted
 from auditor.sql.shape import DATA
 from auditor.sql.time_zones import session_zone
+from auditor.sql.together import room
 from auditor.sql.withheld import GROUP, Rest
 
 if TYPE_CHECKING:
@@ -243,11 +246,49 @@ class Database:
         """
         return list(self._evaluated(plan)[1])
 
-    def keys(self, plan: Plan, block: int, group: int) -> tuple[object, ...]:
-        """What a group of a block is grouped by."""
+    def keys(self, plan: Plan, block: int, group: int) -> tuple[object, ...] | None:
+        """What a group of a block is grouped by; None of groups together, which come after its own."""
         table = self._evaluated(plan)[0][block].table
+        if group >= table.num_rows:
+            return None
         names = [name for name in table.column_names if name.startswith("_k")]
         return tuple(python_values(table.column(name).slice(group, 1))[0] for name in names)
+
+    def together(self, plan: Plan, lost: Mapping[int, Collection[int]]) -> list[Together]:
+        """Groups of a statement together, those of each grouping set as one more group.
+
+        Args:
+            plan: The plan, which has one block.
+            lost: By aggregate the groups that are meant.
+
+        Returns:
+            What is to be asked of them; groups that cannot be asked about together are left out.
+        """
+        (groups,), asked = self._evaluated(plan)
+        block, of_group = plan.blocks[0], {(each.group, each.column): each for each in asked}
+        sizes = [each.size for each in self.vaults]
+
+        def read(cursor: duckdb.DuckDBPyConnection, one: Block) -> tuple[Groups, list[Asked]]:
+            more: list[Asked] = []
+            return self._read(cursor, one, 0, sizes, more), more
+
+        found = []
+        for level, about in meant(block, groups, lost):
+            with suppress(StatementFailed):
+                work = partial(
+                    ask_together,
+                    block=block,
+                    groups=groups,
+                    asked=of_group,
+                    level=level,
+                    about=about,
+                    read=read,
+                )
+                found.append(self._run(work, plan.zone))
+        most = room(plan)
+        if most is not None and len(groups.entries) + len(found) > most:
+            return []
+        return [each.of(len(groups.entries) + i, each.about) for i, each in enumerate(found)]
 
     def finish(
         self,
@@ -255,6 +296,7 @@ class Database:
         values: Sequence[Fraction | None],
         rest: Rest | None = None,
         ends: Sequence[Ends | None] | None = None,
+        together: Sequence[Together] = (),
     ) -> pa.Table:
         """Run the rest of a statement over the computed aggregates.
 
@@ -264,11 +306,15 @@ class Database:
             rest: What is left to run where values are withheld; by default as the plan says.
             ends: For each of `ask(plan)`, between which SQL values it is told to lie, None: nothing is told;
                 by default the exact ones.
+            together: Further groups; what they ask comes after `ask(plan)`, in their order.
 
         Raises:
             StatementFailed: if it fails.
         """
         blocks, asked = self._evaluated(plan) if plan.blocks else ([], [])
+        if together:
+            blocks = [extended(blocks[0], together, len(asked))]
+            asked = [*asked, *(each for more in together for each in more.asked)]
         exact = [None if x is None else each.value(x) for each, x in zip(asked, values, strict=True)]
         told = [None if x is None else (x, x) for x in exact] if ends is None else ends
 

@@ -49,6 +49,8 @@ class Case:
     it: later verdicts would depend on it."""
     model: ModelKnowledge | LikelyKnowledge | None = None
     """What past answers make likely, where the policy decides by a candidate model too."""
+    barred: tuple[Query, ...] = ()
+    """Those of the queries that are about persons who are set aside: nothing is told of them."""
 
     def question(self) -> Question:
         """What if they were answered? Prepared once."""
@@ -58,7 +60,11 @@ class Case:
     def derivable(self) -> bool:
         """Whether past answers settle all of it; of other statistics they never do."""
         kinds = {query.kind for query in self.queries}
-        return not kinds & {"count", "quantile", "weighted", "spread"} and self.question().derivable
+        return (
+            not self.barred
+            and not kinds & {"count", "quantile", "weighted", "spread"}
+            and self.question().derivable
+        )
 
     @property
     def is_one_by_one(self) -> bool:

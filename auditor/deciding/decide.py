@@ -62,7 +62,8 @@ def decide(
         budget: What is left for the statement; by default all that the policy allows.
         ranges: Whether a single sum whose exact value cannot be told may be answered by a range.
     """
-    outcome, ladder = _never_exactly(cases) or at_once(cases, rules), _ladder(cases, rules, ranges)
+    outcome = _barred(cases) or _never_exactly(cases) or at_once(cases, rules)
+    ladder = _ladder(cases, rules, ranges)
     if outcome is not None and ladder is None:
         return outcome
     budget = Budget(rules) if budget is None else budget
@@ -70,6 +71,13 @@ def decide(
     if ladder is None or outcome.verdict not in ("risk", "uncounted") or outcome.surprise:
         return outcome
     return _in_a_cell(ladder, outcome, budget)
+
+
+def _barred(cases: Sequence[Case]) -> Outcome | None:
+    """A refusal of what is about persons who are set aside."""
+    if not any(case.barred for case in cases):
+        return None
+    return Outcome("risk", tuple(Part(given=False, open=case.barred) for case in cases))
 
 
 def _never_exactly(cases: Sequence[Case]) -> Outcome | None:
@@ -80,7 +88,7 @@ def _never_exactly(cases: Sequence[Case]) -> Outcome | None:
 
 def _ladder(cases: Sequence[Case], rules: Rules, ranges: bool) -> Ladder | None:
     """The ladder of what may be told as a range: a single statistic, or a single sum if a range is asked."""
-    if len(cases) != 1 or len(cases[0].queries) != 1:
+    if len(cases) != 1 or len(cases[0].queries) != 1 or cases[0].barred:
         return None
     kind = cases[0].queries[0].kind
     if kind == "weighted" and cases[0].system.unit_of is not None:
@@ -163,7 +171,7 @@ def _for_true_answers(rules: Rules) -> Allowance:
 
 def foresee(cases: Sequence[Case], rules: Rules, budget: Budget, ranges: bool = False) -> Outcome | None:
     """What `decide` would refuse before it looks at any true answer, or None. As `decide`."""
-    refusal, ladder = _never_exactly(cases), _ladder(cases, rules, ranges)
+    refusal, ladder = _barred(cases) or _never_exactly(cases), _ladder(cases, rules, ranges)
     if refusal is None:
         with alone(), budget as allowance:
             new = _new_ones(cases, [following(case) for case in cases])
@@ -226,8 +234,9 @@ def at_once(cases: Sequence[Case], rules: Rules) -> Outcome | None:
         cases: What is asked, by protected column; of several columns nothing is said.
         rules: The policy.
     """
-    if not rules.simulatable or len(cases) != 1 or not cases[0].singled_out:
-        return None
+    barred = _barred(cases)
+    if barred is not None or not rules.simulatable or len(cases) != 1 or not cases[0].singled_out:
+        return barred
     return Outcome("risk", (Part(judgement=Judgement(False, 0, certain=True), given=False),))
 
 

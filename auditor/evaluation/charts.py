@@ -10,13 +10,12 @@ import numpy as np
 from auditor.evaluation.evaluate import Evaluation
 from auditor.evaluation.releases import NAMED
 from auditor.evaluation.sweep import Point, Sweep
-from auditor.report.chart import Bar, Drawing, Figure, Table, both
+from auditor.report.chart import Bar, Figure, Table, bars
 from auditor.report.curves import drawn
 from auditor.report.scatter import Axes, Series, scatter
 from auditor.report.scatter import Point as Mark
 from auditor.report.visible import line
 
-_ROW = 26
 _EDGES = np.linspace(0.0, 1.0, 11)
 _EXACT = 1e-9
 """Risks that differ by less are equal."""
@@ -37,13 +36,13 @@ def risk_figure(found: Evaluation) -> Figure:
     chosen[1] = (chosen[1][0], chosen[1][1] & ~chosen[0][1])
     chosen.append(("0 (nothing)", risk <= _EXACT))
     rows = [(name, int(matches[at].sum()), int(matches[at & beyond].sum())) for name, at in chosen]
-    wide, narrow = both(lambda width: _bars(rows, width))
+    drawn = [Bar(name, count, f"{count:,}", grave=beyond > count / 2) for name, count, beyond in rows]
     caption = "How many records are in classes of which risk. Coloured: most of the bar is beyond the limit."
     table = Table(
         ("Risk", "Records", "Beyond the limit"),
         [(name, f"{all_of:,}", f"{out:,}") for name, all_of, out in rows],
     )
-    return Figure("risks", "Records by risk", caption, wide, narrow, table)
+    return bars("risks", "Records by risk", caption, drawn, table)
 
 
 def curves_figure(found: Evaluation) -> Figure:
@@ -186,21 +185,3 @@ def kept_table(found: Sweep) -> Table | None:
 
 def _setting(point: Point) -> str:
     return f"{point.setting.technique.name}, {point.setting.label}".replace(" ", "\u00a0")
-
-
-def _bars(rows: Sequence[tuple[str, int, int]], width: int) -> Drawing:
-    left, right, top = 96, width - 76, 8
-    most = max(max(count for _, count, _ in rows), 1)
-    bars = [
-        Bar(
-            y=top + place * _ROW,
-            height=_ROW - 8,
-            width=max(2.0, math.floor((right - left) * count / most)) if count else 0.0,
-            label=name,
-            count=f"{count:,}",
-            grave=beyond > count / 2,
-        )
-        for place, (name, count, beyond) in enumerate(rows)
-    ]
-    bottom = top + len(rows) * _ROW
-    return Drawing(width, bottom + 4, left, right, top, bottom, bars=bars)

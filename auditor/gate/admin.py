@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from auditor.parties.column import ColumnKnowledge
     from auditor.parties.party import Knowledge
     from auditor.parties.standing import Standing, Told
+    from auditor.policy.policy import Policy
 
 Candidates = Literal["interval", "posterior", "exact"]
 """How answers become beliefs in a report, whatever the gate decides by."""
@@ -59,7 +60,7 @@ def risk_of_classes(
         raise InvalidInput(f"candidates must be one of {names}, not {candidates!r:.60}")
     classes = [classes_of(knowledge, database, place) for place in range(len(knowledge.columns))]
     frames = []
-    for name, party in knowledge.parties():
+    for name, party in knowledge.reported():
         for known, (codes, shared) in zip(party.columns, classes, strict=True):
             _look(known, codes, top, told)
             if candidates == "interval":
@@ -78,6 +79,19 @@ def risk_of_classes(
                 _in_front(frame, "user", name.removeprefix("user "))
             frames.append(frame)
     return pd.concat(frames, ignore_index=True)
+
+
+def classes_beyond(frame: pd.DataFrame, policy: Policy) -> int:
+    """How many classes of `risk_of_classes` break the limit, judged as the gate judges."""
+    limits = {(each.table, each.column): policy.limits_of(each).limit for each in policy.protects}
+    only = next(iter(limits.values()))
+    count = 0
+    for row in frame.to_dict("records"):
+        limit = only if len(limits) == 1 else limits[row["table"], row["column"]]
+        at_epsilon = row["entropy_at_epsilon"] if limit.epsilon is not None else None
+        figures = Risk(row["initial_entropy"], at_epsilon, row["area"], row["risk"])
+        count += not limit.allows(figures)
+    return count
 
 
 def classes_of(
@@ -241,9 +255,14 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "surprise",
         "risk_before",
         "risk_after",
+        "because",
+        "by",
     ]
     names = {"surprise": "surprises"}
-    rows = [[getattr(entry, names.get(each, each)) for each in columns] for entry in ledger.entries()]
+    rows = [
+        [None if (value := getattr(entry, names.get(each, each))) == "" else value for each in columns]
+        for entry in ledger.entries()
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -255,7 +274,7 @@ def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:
     if not problems:
         for entry in ledger.entries():
             for place, answer in enumerate(entry.answers):
-                if answer.kind == "leak":
+                if not answer.tells:
                     continue
                 position = knowledge.position(answer)
                 if not knowledge.columns[position].knows(answer.records):

@@ -13,7 +13,7 @@ from auditor.errors import WithheldWarning
 from auditor.gate.python_types import frame_of, rows_of
 from auditor.sql.statement import Plan
 from auditor.sql.time_zones import UTC_ZONE, session_zone
-from auditor.told import Range, Withheld
+from auditor.told import Range, Remainder, Withheld
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,7 @@ class Answer:
         decision: Decision,
         ranges: tuple[Range, ...] = (),
         plan: Plan | None = None,
+        remainder: tuple[Remainder, ...] = (),
     ) -> None:
         """Wrap rows.
 
@@ -39,12 +40,15 @@ class Answer:
             decision: The verdict that released them.
             ranges: What is told of values that are not given exactly.
             plan: The statement, for pictures.
+            remainder: Which rows are withheld groups together.
         """
         self._table, self._types, self._plan = table, types, plan
         self.decision = decision
         """The verdict."""
         self.ranges = ranges
         """Where values lie that are not given exactly: they are NULL in the rows."""
+        self.remainder = remainder
+        """Which rows are withheld groups together, if the policy has such: the last ones."""
         self._rows: list[tuple[Any, ...]] | None = None
         self._next = 0
 
@@ -86,6 +90,7 @@ class Answer:
 
         Where groups are withheld, `attrs["withheld"]` lists them, each a dict of "group" and "aggregates"
         (empty: all of them), and a `WithheldWarning` says so: what is ranked over the rows lacks them.
+        Where rows are withheld groups together, `attrs["remainder"]` says which.
 
         Raises:
             ConversionError: Python has no value for one of them; `arrow` has.
@@ -94,6 +99,8 @@ class Answer:
         if self.withheld:
             frame.attrs["withheld"] = [each.as_dict for each in self.withheld]
             warnings.warn(self.decision.message, WithheldWarning, stacklevel=2)
+        if self.remainder:
+            frame.attrs["remainder"] = [each.as_dict for each in self.remainder]
         return frame
 
     def arrow(self) -> pa.Table:

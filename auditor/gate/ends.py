@@ -26,16 +26,21 @@ Fates = Sequence[Told[Fraction] | None]
 
 
 def ranges_of(
-    plan: Plan, asked: Sequence[Asked], told: Fates, database: Database, knowledge: Knowledge
+    plan: Plan,
+    asked: Sequence[Asked],
+    told: Fates,
+    database: Database,
+    knowledge: Knowledge,
+    label: str | None = None,
 ) -> tuple[Range, ...]:
-    """What is told as ends, in the order in which it is asked."""
+    """What is told as ends, in the order in which it is asked; `label` names withheld groups together."""
     found = []
     for each, ends in zip(asked, told, strict=True):
         if ends is None or ends.exact:
             continue
         value = _saying(ends, knowledge.columns[each.protected].possible(each))
         value = value.under(each.value, rising=each.coefficient >= 0)
-        name, group = aggregate_of(plan, each, database), group_of(plan, each, database)
+        name, group = aggregate_of(plan, each, database), group_of(plan, each, database, label)
         found.append(Range(name, group, value.least, value.most))
     return tuple(found)
 
@@ -46,10 +51,11 @@ def aggregate_of(plan: Plan, asked: Asked, database: Database) -> str:
     return f"{aggregate.function}({database.schema.protected[aggregate.protected].column})"
 
 
-def group_of(plan: Plan, asked: Asked, database: Database) -> dict[str, object]:
-    """Of which group it is asked: its public keys with their values."""
+def group_of(plan: Plan, asked: Asked, database: Database, label: str | None = None) -> dict[str, object]:
+    """Of which group it is asked: its public keys with their values, or the label of groups together."""
+    names = _names(plan.blocks[asked.block].groups_sql)
     keys = database.keys(plan, asked.block, asked.group)
-    return dict(zip(_names(plan.blocks[asked.block].groups_sql), keys, strict=False))
+    return dict.fromkeys(names, label) if keys is None else dict(zip(names, keys, strict=False))
 
 
 def around(

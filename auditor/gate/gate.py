@@ -12,12 +12,13 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from auditor.data.database import Asked, Database, NeedsValues, StatementFailed
@@ -25,8 +26,7 @@ from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
 from auditor.data.sources import Given
 from auditor.deciding.cases import Outcome
-from auditor.deciding.decide import at_once, foresee
-from auditor.deciding.rules import Budget
+from auditor.deciding.decide import at_once
 from auditor.decision import Decision
 from auditor.errors import (
     AuditorError,
@@ -37,22 +37,37 @@ from auditor.errors import (
     PolicyError,
     QueryRefused,
     QueryUnsupported,
+    StatementError,
 )
-from auditor.gate import ends, hints, two_questions, verdict
+from auditor.gate import ends, explain, hints, releasing, remainder, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
+from auditor.gate.left import left_of
 from auditor.gate.lost import withheld_of
 from auditor.gate.memory import Memory, Remembered, Settled
+from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.request import Ask, Parameters, checked
-from auditor.gate.suppress import Fate, Suppressed, Suppression, Unit, units_of, verdict_of
+from auditor.gate.suppress import (
+    GIVEN,
+    Fate,
+    Suppressed,
+    Suppression,
+    Unit,
+    smaller_than_allowed,
+    units_of,
+    verdict_of,
+)
+from auditor.gate.survey import Surveyed, surveyed
 from auditor.gate.turns import Shared, Turns
 from auditor.ledger import Entry, KnownAnswer, Ledger
 from auditor.parties.party import Knowledge, Party, Reads
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
+from auditor.sql.explaining import Explained, explained
 from auditor.sql.sandbox import understand
+from auditor.sql.together import with_rows
 from auditor.sql.unlike_types import unlike
-from auditor.told import Range, Withheld
+from auditor.told import Range, Remainder, Told, Withheld
 from cae_sql.errors import CaeSqlError
 from cae_sql.warming import Progress, warm
 
@@ -61,6 +76,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from auditor.gate.admin import Candidates, Verification
+    from auditor.gate.growth import Growth
     from auditor.gate.nearest import Nearest
 
 
@@ -200,8 +216,18 @@ class Gate:
             QueryUnsupported: the statement is not understood, or failed while it ran.
             LedgerError: the ledger cannot be trusted or written; nothing was released.
         """
-        asked = Ask(sql, parameters, user, dialect=dialect or self.policy.dialect, zone=timezone)
-        return self._execute(asked)
+        ask = checked(Ask(sql, parameters, user, dialect=dialect or self.policy.dialect, zone=timezone))
+        found = explained(sql)
+        return self._execute(ask) if found is None else self._explain(ask, found)
+
+    def _explain(self, ask: Ask, found: Explained) -> Answer:
+        """What would become of a statement, as rows; what is not understood is refused as it would be."""
+        reason = self._not_explained(found)
+        if reason is not None:
+            raise self._turned_away(ask, reason)
+        return explain.answered(
+            self._foresee(replace(ask, sql=found.statement, before=found.before, check=True))
+        )
 
     def _execute(self, ask: Ask) -> Answer:
         ask, knowledge, user = checked(ask), self._knowledge, ask.user
@@ -217,17 +243,29 @@ class Gate:
         asked = self._asked(ask)
         if not asked:
             return self._release(ask, Settled(verdict.PUBLIC, []))
-        told = knowledge.at_a_glance(user, asked)
+        small = knowledge.too_small(asked)
+        if self._refused_for_size(ask, asked, small):
+            return self._release(ask, Settled(self._said(ask, "min-size", _read_by(asked), None, None), []))
+        told = None if small else knowledge.at_a_glance(user, asked)
         if told is not None:  # it teaches nothing, so it waits for nobody
             return self._release(ask, self._settled(ask, asked, told, "known"), asked)
         learned = knowledge.learned_on_record(user)
-        if remembered is not None and not knowledge.settles_any(user, asked, remembered.withheld):
+        if remembered is not None and not knowledge.settles_any(
+            user, [*asked, *remembered.refused], remembered.withheld
+        ):
             remembered = replace(remembered, learned=learned)
             self._memory.keep(knowledge.party(user), ask, remembered)
             return self._again(ask, remembered)
         with self._turn(user, asked) as columns:
-            settled = self._known(ask, asked) or self._decide(ask, asked, columns)
+            known = None if small else self._known(ask, asked)
+            settled = known or self._decide(ask, asked, columns)
         return self._release(ask, settled, asked)
+
+    def _not_explained(self, found: Explained) -> Decision | None:
+        """Why EXPLAIN is not answered, whatever stands behind it."""
+        if self.policy.decision.mode != "simulatable":
+            return verdict.EXPLAIN_MODE
+        return verdict.EXPLAIN if found.options else None
 
     def _again(self, ask: Ask, remembered: Remembered) -> Answer:
         """What became of a statement before, once more; it teaches nothing, so it waits for nobody."""
@@ -235,7 +273,7 @@ class Gate:
         self._record(replace(ask, plan=plan), decision)
         if remembered.table is None:
             raise QueryRefused(decision)
-        return Answer(remembered.table, plan.types, decision, remembered.ranges, plan)
+        return Answer(remembered.table, plan.types, decision, remembered.ranges, plan, remembered.remainder)
 
     def check(
         self,
@@ -259,30 +297,64 @@ class Gate:
                 'decision.mode = "answer-dependent": check needs mode = "simulatable", because elsewhere a '
                 "verdict is itself an answer"
             )
+        spoken = dialect or self.policy.dialect
         try:
-            spoken = dialect or self.policy.dialect
-            ask = self._understood(checked(Ask(sql, parameters, user, None, True, spoken, timezone)))
+            return self._foresee(
+                checked(Ask(sql, parameters, user, None, True, dialect=spoken, zone=timezone))
+            )
         except (QueryRefused, QueryUnsupported) as error:
             return error.decision
+
+    def _foresee(self, ask: Ask) -> Decision:
+        """The verdict that a statement would get, with what would become of each group; it is recorded.
+
+        Raises:
+            QueryRefused, QueryUnsupported: it is not understood, or too many checks were asked for.
+        """
+        self._count_check(ask)
+        ask = self._understood(ask)
         assert ask.plan is not None
         if ask.plan.probe:
             return verdict.PUBLIC
-        if ask.plan.public:
+        asked = [] if ask.plan.public else self._asked(ask)
+        if not asked:
             said = self._of_public(ask.plan)
             self._record(ask, said)
             return said
-        try:
-            asked = self._asked(ask)
-        except QueryUnsupported as error:
-            return error.decision
-        with self._turn(user, asked) as columns:
+        if self._refused_for_size(ask, asked, self._knowledge.too_small(asked)):
+            said = self._said(ask, "min-size", _read_by(asked), None, None)
+            self._record(ask, said)
+            return said
+        with self._turn(ask.user, asked) as columns:
             self._prepare_for(ask, asked)
             person = self._caught_up(ask, asked, columns)
             by_group = self._by_group(ask, asked)
             decide = self._checked_groups if by_group else self._checked
-            decision = decide(ask, asked, person)
+            decision = self._checked_again(ask, asked, person)
+            decision = decision or self._with_range(ask, asked, decide(ask, asked, person))
             self._record(ask, decision)
         return decision
+
+    def _checked_again(self, ask: Ask, asked: list[Asked], person: Party) -> Decision | None:
+        """What became of a statement before, where the same would become of it again (`_execute`)."""
+        knowledge = self._knowledge
+        remembered = self._memory.recall(knowledge.party(ask.user), ask)
+        if remembered is None:
+            return None
+        learned = knowledge.learned_on_record(ask.user)
+        if remembered.learned not in (None, learned) and knowledge.settles_any(
+            ask.user, asked, remembered.withheld
+        ):
+            return None
+        lost = [bool(person.names([each]) & remembered.withheld) for each in asked]
+        fates = {place: "risk" for place, each in enumerate(lost) if each}
+        return self._with_fates(ask, asked, person, remembered.decision, "known", fates)
+
+    def _count_check(self, ask: Ask) -> None:
+        """Refuse a check where its user has asked for as many as the policy allows in a day."""
+        most = self.policy.decision.checks
+        if most is not None and self._ledger.checks(ask.user, ask.arrived.date()) >= most:
+            raise self._turned_away(ask, verdict.CHECKS)
 
     def describe(
         self,
@@ -308,13 +380,44 @@ class Gate:
         """
         spoken = dialect or self.policy.dialect
         ask = checked(Ask(sql, parameters, user or PUBLISHER, dialect=spoken, zone=timezone))
+        behind = explained(sql)
+        decision = None if behind is None else self._not_explained(behind)
+        if behind is not None and decision is None:
+            ask = replace(ask, sql=behind.statement, before=behind.before, check=True)
         found = self._read(ask)
         if isinstance(found, Unsupported):
-            decision = Decision("unsupported", found.code, found.message, found.hint)
+            decision = decision or Decision("unsupported", found.code, found.message, found.hint)
             if user is not None:
                 self._record(replace(ask, parameters=None), decision)
             raise QueryUnsupported(decision)
+        if behind is not None:
+            return tuple(explain.COLUMNS.items())
         return tuple(zip(found.columns, found.types, strict=True))
+
+    def survey(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        dialect: Dialect | None = None,
+        timezone: str = "UTC",
+    ) -> Surveyed:
+        """The groups that a statement asks protected values of; looks at no protected value, records nothing.
+
+        Arguments as for `execute`.
+
+        Raises:
+            QueryUnsupported: the statement is not understood, or failed while its groups were looked for.
+        """
+        ask = checked(Ask(sql, parameters, PUBLISHER, dialect=dialect or self.policy.dialect, zone=timezone))
+        found = self._read(ask)
+        if isinstance(found, Unsupported):
+            raise QueryUnsupported(Decision("unsupported", found.code, found.message, found.hint))
+        if found.public or found.untold:
+            return Surveyed(found.normalised, not found.untold, two_questions=found.untold)
+        try:
+            return surveyed(found, self._database.ask(found), self._database)
+        except StatementFailed as error:
+            raise QueryUnsupported(verdict.failed(error, ask.dialect)) from None
 
     @property
     def schema(self) -> Schema:
@@ -360,31 +463,85 @@ class Gate:
     def _checked(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
         reads = person.reads(asked)
         cases = person.cases(reads)
-        rules = self._knowledge.rules
         ranged = self._ranged(ask, asked)
-        refusal = None if ranged else at_once(cases, rules)
-        if refusal is None and all(case.derivable for case in cases):
-            return verdict.KNOWN
+        refusal = None if ranged else at_once(cases, self._knowledge.rules)
         if refusal is not None:
-            decision = self._verdict(ask, person, reads, refusal, person.risk_at_hand(reads))
-            return self._with_range(ask, asked, decision)
-        before = person.risk(reads)
-        outcome = (
-            person.refusal_by_persons(reads, rules)
-            or foresee(cases, rules, Budget(rules), ranged)
-            or Outcome("safe", ())
-        )
-        return self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
+            said = self._verdict(ask, person, reads, refusal, person.risk_at_hand(reads))
+            return self._with_fates(ask, asked, person, said, "risk")
+        if all(case.derivable for case in cases):
+            return self._with_fates(ask, asked, person, verdict.KNOWN, "known")
+        before, beside = person.risk(reads), person.beside(reads)
+        outcome = beside.decide(reads, ranges=ranged)
+        if outcome.verdict != "safe":
+            said = self._verdict(ask, person, reads, outcome, before)
+            return self._with_fates(ask, asked, person, said, outcome.verdict)
+        told = beside.told(asked, reads, outcome)
+        said = self._said(ask, self._with_rest("answered", ask, asked, told), reads, before, None)
+        return self._with_fates(ask, asked, person, said, "safe", told=told)
 
     def _checked_groups(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
-        """Each group alone on past answers: together they may be fewer."""
+        """Group by group, as they would be decided if a hypothetical table were the true one."""
         assert ask.plan is not None
-        fates = list(Suppression(self._knowledge.rules, person, units_of(ask.plan, asked)).check())
-        code, withheld = verdict_of(fates)
         read = _read_by(asked)
-        named = self._named(ask, asked, code, fates)
-        said = self._said(ask, code, read, person.risk(read), None, withheld, named=named)
-        return self._with_range(ask, asked, said)
+        before = person.risk(read)
+        suppression = Suppression(self._knowledge.rules, person.beside(read), self._units(ask, asked))
+        found, more = suppression.give(), remainder.NOTHING
+        if self.policy.decision.remainder is not False:
+            more = remainder.give(suppression, found, ask.plan, asked, self._database, self._knowledge)
+        told = found.told[: len(asked)]
+        code, withheld = verdict_of(found.fates, found.gives_more)
+        if code in WHOLE or code == "partial":
+            code = self._with_rest(code, ask, asked, told)
+        named, small = self._named(ask, asked, code, found.fates), smaller_than_allowed(found.fates)
+        said = self._said(
+            ask, code, read, before, None, withheld, named=named, too_small=small, together=len(more.together)
+        )
+        fates = {place: fate for unit, fate in found.fates for place in unit.places}
+        return self._with_fates(ask, asked, person, said, "refused", fates, told)
+
+    def _with_rest(
+        self, code: str, ask: Ask, asked: Sequence[Asked], told: Sequence[Told[Fraction] | None]
+    ) -> str:
+        """A code, or "range" where more of the statement hangs on a value that is not told exactly."""
+        assert ask.plan is not None
+        exact = all(each is not None and each.exact for each in told)
+        return code if exact or ends.rest(ask.plan, asked, told) is not None else "range"
+
+    def _with_fates(
+        self,
+        ask: Ask,
+        asked: Sequence[Asked],
+        person: Party,
+        said: Decision,
+        otherwise: str,
+        fates: Mapping[int, str] = MappingProxyType({}),
+        told: Sequence[Told[Fraction] | None] = (),
+    ) -> Decision:
+        """A verdict that was foreseen, with what becomes of each aggregate.
+
+        Args:
+            ask: The statement.
+            asked: What it asks.
+            person: Who asks.
+            said: The verdict.
+            otherwise: What becomes of all that `fates` does not have.
+            fates: By place, what becomes of an aggregate.
+            told: What was told of a hypothetical table.
+        """
+        assert ask.plan is not None
+        by_place = [fates.get(place, otherwise) for place in range(len(asked))]
+        of_group = Counter((each.block, each.group) for each in asked)
+        for place, each in enumerate(asked):  # judged together with what is new
+            several = of_group[each.block, each.group] > 1
+            if several and by_place[place] == "safe" and person.at_a_glance([each]) is not None:
+                by_place[place] = "known"
+        if said.verdict != "answered":  # nothing of it is shown
+            by_place = ["refused" if each in GIVEN else each for each in by_place]
+        told = told or [None for _ in asked]
+        self._prepare()  # what is left is worked out for everybody, also where a refusal needs no kernel
+        left = left_of(person, asked, self.policy.intruder.baseline)
+        rows = explain.foreseen(ask.plan, asked, by_place, told, self._database, left)
+        return replace(said, fates=rows)
 
     def _understood(self, ask: Ask) -> Ask:
         found = self._read(ask)
@@ -505,22 +662,37 @@ class Gate:
         after: float | None = None,
         withheld: int = 0,
         named: Sequence[Withheld] = (),
+        too_small: int = 0,
+        given: remainder.Given = remainder.NOTHING,
     ) -> Settled:
         """What is told, in words; a statement that nothing can be shown of is refused in them."""
         assert ask.plan is not None
-        ranges = ends.ranges_of(ask.plan, asked, told, self._database, self._knowledge)
+        asked = [*asked, *given.asked]
+        ranges = ends.ranges_of(ask.plan, asked, told, self._database, self._knowledge, self._label)
         lacking = ends.lacking(ask.plan, asked, told)
         rest = None
         if any(each is None or not each.exact for each in told):
             rest = ends.rest(ask.plan, asked, told)
             code = "range" if rest is None else "ends" if code == "answered" else code
+        if rest is not None and given.together:
+            rows = [each.as_row() for each in given.together]
+            rest = with_rows(ask.plan, rest, rows, self._label)
         read = _read_by(asked)
-        decision = self._said(ask, code, read, before, after, withheld, ranges, lacking, named)
+        together = len(given.together)
+        decision = self._said(
+            ask, code, read, before, after, withheld, ranges, lacking, named, too_small, together
+        )
         if ends.unseen(ask.plan, asked, told) or code == "range":
             decision = replace(decision, hint=self._with_ends(ask, read, decision.hint, hints.ENDS))
-        elif withheld:
+        elif withheld > too_small:
             decision = self._with_range(ask, asked, decision)
-        return Settled(decision, told, ranges=ranges, rest=rest)
+        return Settled(decision, told, ranges=ranges, rest=rest, given=given)
+
+    @property
+    def _label(self) -> str | None:
+        """What stands in place of text keys in a row of withheld groups together."""
+        label = self.policy.decision.remainder
+        return label if isinstance(label, str) else None
 
     def _decide(self, ask: Ask, asked: list[Asked], columns: Collection[int]) -> Settled:
         """Decide and record; what others recorded meanwhile is learned first."""
@@ -570,6 +742,18 @@ class Gate:
         several = ask.plan.asks_ranges and len(asked) > 1
         return several or any(block.grouped for block in ask.plan.blocks)
 
+    def _refused_for_size(self, ask: Ask, asked: Sequence[Asked], small: Collection[int]) -> bool:
+        """Whether some of what is asked about too few cannot be withheld by itself."""
+        assert ask.plan is not None
+        if not small or not self._by_group(ask, asked):
+            return bool(small)
+        return any(unit.too_small and not unit.grouped for unit in units_of(ask.plan, asked, small))
+
+    def _units(self, ask: Ask, asked: Sequence[Asked]) -> list[Unit]:
+        """What is judged together of a statement with groups."""
+        assert ask.plan is not None
+        return units_of(ask.plan, asked, self._knowledge.too_small(asked))
+
     def _ranged(self, ask: Ask, asked: Sequence[Asked]) -> bool:
         """Whether a range is asked of everything."""
         assert ask.plan is not None
@@ -581,18 +765,21 @@ class Gate:
         knowledge = self._knowledge
         try:
             before = person.risk(_read_by(asked))
-            found = Suppression(knowledge.rules, person, units_of(ask.plan, asked)).give()
-            code, withheld = verdict_of(found.fates)
+            suppression = Suppression(knowledge.rules, person, self._units(ask, asked))
+            found, more = suppression.give(), remainder.NOTHING
+            if self.policy.decision.remainder is not False:
+                more = remainder.give(suppression, found, ask.plan, asked, self._database, knowledge)
+            code, withheld = verdict_of(found.fates, found.gives_more)
             known = person.known_until(_read_by(asked))
             with self._counted(ask, asked, person, found.surprises, found.answers):
-                settled = self._in_words(ask, asked, person, found, code, withheld, before)
+                settled = self._in_words(ask, asked, person, found, code, withheld, before, more)
             entry = self._record(ask, settled.decision, found.surprises, found.answers, known)
             if found.answers:
                 person.recorded(entry.number)
         except BaseException:
             knowledge.forget_party(ask.user)
             raise
-        late = any(fate == "time" for _, fate in found.fates)
+        late = more.late or any(fate == "time" for _, fate in found.fates)
         return replace(settled, recorded=True, keep=not late, learned=person.known)
 
     def _in_words(
@@ -604,6 +791,7 @@ class Gate:
         code: str,
         withheld: int,
         before: float | None,
+        more: remainder.Given,
     ) -> Settled:
         """What became of groups, with the risk that it leaves."""
         if found.refusal is None or found.given:
@@ -612,10 +800,13 @@ class Gate:
             after = person.risk_with(*found.refusal)
         if found.given and code in ("known", "answered", "partial"):
             named = self._named(ask, asked, code, found.fates)
-            return self._settled(ask, asked, found.told, code, before, after, withheld, named)
+            small = smaller_than_allowed(found.fates)
+            return self._settled(ask, asked, found.told, code, before, after, withheld, named, small, more)
         said = self._said(ask, code, _read_by(asked), before, after, withheld)
         at_least = found.refusal is not None and not found.given and found.refusal[1].certain
-        return Settled(self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told)
+        return Settled(
+            self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told, given=more
+        )
 
     def _named(
         self, ask: Ask, asked: Sequence[Asked], code: str, fates: Sequence[tuple[Unit, Fate]]
@@ -660,6 +851,8 @@ class Gate:
         ranges: Sequence[Range] = (),
         lacking: bool = True,
         named: Sequence[Withheld] = (),
+        too_small: int = 0,
+        together: int = 0,
     ) -> Decision:
         """A verdict in words, which come from the statement and the policy."""
         assert ask.plan is not None
@@ -672,7 +865,11 @@ class Gate:
             hint = hints.hint(code, ask.plan.normalised, columns, said, whole, ask.dialect, ask.sql, counted)
         grouped = any(block.grouped for block in ask.plan.blocks)
         what = "group" if grouped else "value"
-        return verdict.of(code, columns, before, after, withheld, hint, ranges, lacking, what, named)
+        if code == "min-size" or too_small == withheld > 0:
+            counted = next(filter(None, map(hints.Counted.of, protects)), None)
+            hint = hints.of_size(self.policy.rules.min_size or 0, counted)
+        about = (withheld, hint, ranges, lacking, what, named, too_small, together)
+        return verdict.of(code, columns, before, after, *about)
 
     def _with_range(self, ask: Ask, asked: Sequence[Asked], decision: Decision) -> Decision:
         """A refusal whose hint says how to ask for a range, if some sum that is asked may have one."""
@@ -841,6 +1038,148 @@ class Gate:
             person.note_risks(others)
         return person
 
+    # --- past no
+
+    def exposed_by(
+        self,
+        sql: str,
+        parameters: Parameters = None,
+        to: str = "administrator",
+        dialect: Dialect | None = None,
+        timezone: str = "UTC",
+    ) -> Exposure:
+        """Whom a release of a statement's answer would set aside. For administrators: it says true values.
+
+        Arguments and errors as for `release`. Nothing is recorded.
+        """
+        ask = self._understood(
+            checked(Ask(sql, parameters, to, dialect=self._spoken(dialect), zone=timezone))
+        )
+        assert ask.plan is not None
+        asked = [] if ask.plan.public else self._asked(ask)
+        with self._turn():
+            return self._planned(ask, asked).exposure
+
+    def release(
+        self,
+        sql: str,
+        because: str,
+        user: str = "administrator",
+        parameters: Parameters = None,
+        to: str | None = None,
+        dialect: Dialect | None = None,
+        timezone: str = "UTC",
+        seen: Exposure | None = None,
+    ) -> Answer:
+        """Answer a statement exactly, whatever the gate would say, on the owner's word. For administrators.
+
+        It is recorded as knowledge, with the reason and who released it. Who is not shown to keep the limit
+        with it is set aside: no later answer tells more of them, and all others keep the limit.
+
+        Args:
+            sql: One SELECT statement with sums, averages, minima or maxima.
+            because: Why; recorded.
+            user: Who releases it; recorded.
+            parameters: Values for ?, $1 or $name.
+            to: Whose knowledge it is where the policy says `scope = "user"`; by default the administrator's.
+            dialect: Whose SQL it is written in; by default as the policy says.
+            timezone: As for `execute`.
+            seen: What `exposed_by` said, if somebody has looked at it: should others be set aside by now,
+                nothing is released.
+
+        Raises:
+            StatementError: no reason is given.
+            AuditorError: others are set aside than were seen.
+            QueryUnsupported: the statement is not understood, or asks for what has no exact answer here.
+            LedgerError: the ledger cannot be trusted or written; nothing was released.
+        """
+        because, who = releasing.said(because, "because"), to or user
+        ask = self._understood(
+            checked(Ask(sql, parameters, who, dialect=self._spoken(dialect), zone=timezone))
+        )
+        checked(replace(ask, user=user))
+        assert ask.plan is not None
+        asked = [] if ask.plan.public else self._asked(ask)
+        if not asked:
+            return self._execute(ask)
+        with self._turn(), self._deciding.held():
+            found = self._planned(ask, asked)
+            if seen is not None and found.exposure.records != seen.records:
+                raise AuditorError(
+                    "nothing was released: since it was looked at, other answers were given, and others "
+                    "would be set aside by now; look again"
+                )
+            decision = Decision(
+                "answered", releasing.RELEASED, f"Released by {user}: {found.exposure.words}.",
+                risk_after=found.risk_after,
+            )  # fmt: skip
+            self._record(ask, decision, 0, found.answers, self._knowledge.seen, because=because, by=user)
+            self._knowledge.forget_party(who)
+        return self._release(ask, Settled(decision, found.told, recorded=True, keep=False), asked)
+
+    def request(self, sql: str, because: str = "", user: str = "analyst") -> int:
+        """File a request for an answer that was refused; recorded, and nothing is told.
+
+        Args:
+            sql: The statement.
+            because: Why it is wanted.
+            user: Who asks.
+
+        Returns:
+            Its number, by which the owner finds it (`requests`).
+
+        Raises:
+            StatementError: no statement, or what cannot be recorded.
+        """
+        sql = releasing.said(sql, "the statement")
+        because = releasing.said(because, "because") if because else ""
+        ask = checked(Ask(sql, None, user))
+        return self._record_request(ask, releasing.OPEN, because).number
+
+    def decline(self, number: int, because: str, user: str = "administrator") -> None:
+        """Say no to a request. For administrators.
+
+        Raises:
+            StatementError: there is no open request of that number, or no reason.
+        """
+        because, found = releasing.said(because, "because"), self.requests()
+        mine = found[(found["number"] == number) & (found["state"] == releasing.OPEN)]
+        if mine.empty:
+            raise StatementError(
+                f"there is no open request {number}; `cae-sql requests` lists those there are"
+            )
+        ask = checked(Ask(str(mine["sql"].iloc[0]), None, str(mine["user"].iloc[0])))
+        self._record_request(
+            ask, releasing.DECLINED, because, checked(replace(ask, user=user)).user, str(number)
+        )
+
+    def _record_request(self, ask: Ask, code: str, because: str, by: str = "", about: str = "") -> Entry:
+        return self._ledger.append(
+            user=ask.user, sql=ask.sql, verdict=releasing.REQUEST, code=code, normalised=about,
+            because=because, by=by,
+        )  # fmt: skip
+
+    def requests(self) -> pd.DataFrame:
+        """Requests: number, time, user, sql, because, code (of what became of the statement before), state
+        ("open", "released" or "declined"), by and reason. For administrators.
+        """
+        return releasing.requests_of(self._ledger.entries())
+
+    def _planned(self, ask: Ask, asked: Sequence[Asked]) -> Planned:
+        """What a release comes to; the party is read from the ledger anew."""
+        self._prepare()
+        self._hear()
+        self._knowledge.forget_party(ask.user)
+        person = self._knowledge.of(ask.user)
+        person.catch_up(range(len(self._knowledge.columns)), self._knowledge.seen)
+        try:
+            return releasing.planned(person, asked, self._knowledge, self._database)
+        except QueryUnsupported as error:
+            raise self._turned_away(ask, error.decision) from None
+
+    def _spoken(self, dialect: Dialect | None) -> Dialect:
+        return dialect or self.policy.dialect
+
     # --- recording and releasing
 
     def _record(
@@ -850,6 +1189,8 @@ class Gate:
         surprises: int = 0,
         answers: Sequence[KnownAnswer] = (),
         known_until: int = 0,
+        because: str = "",
+        by: str = "",
     ) -> Entry:
         """Put a statement on record; nothing may be released before this returns.
 
@@ -859,10 +1200,12 @@ class Gate:
             surprises: How many there were.
             answers: What it tells that is new.
             known_until: The last entry that was known to who decided on those.
+            because: Of a release, why.
+            by: Of a release, whose.
         """
         return self._ledger.append(
             user=ask.user,
-            sql=ask.sql,
+            sql=ask.before + ask.sql,
             verdict=decision.verdict,
             code=decision.code,
             parameters=ask.written_parameters,
@@ -874,12 +1217,16 @@ class Gate:
             surprises=surprises,
             answers=answers,
             expected_length=known_until if answers else None,
+            because=because,
+            by=by,
         )
 
     def _release(self, ask: Ask, settled: Settled, asked: Sequence[Asked] = ()) -> Answer:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
         decision, ranges, rest = settled.decision, settled.ranges, settled.rest
+        asked, together = [*asked, *settled.given.asked], settled.given.together
+        further: tuple[Remainder, ...] = ()
         if decision.verdict != "answered":
             if not settled.recorded:
                 self._record(ask, decision)
@@ -892,9 +1239,11 @@ class Gate:
             else:
                 values = [None if each is None else each.value for each in settled.told]
                 around = ends.around(asked, settled.told, self._knowledge) if ask.plan.asks_ranges else None
-                table = self._database.finish(ask.plan, values, rest, around)
+                table = self._database.finish(ask.plan, values, rest, around, together)
         except StatementFailed as error:
             raise self._stopped(ask, error) from None
+        if together:
+            table, further = remainder.placed(table, together)
         if rest is not None:
             table, ranges = ends.placed(ranges, asked, settled.told, ask.plan, rest, table)
         if not settled.recorded:
@@ -904,11 +1253,17 @@ class Gate:
             if decision.code in ("answered", "ends"):
                 lacking = ends.lacking(ask.plan, asked, settled.told)
                 again = verdict.of("known", (), hint=decision.hint, ranges=ranges, lacking=lacking)
-            self._keep(ask, replace(settled, ranges=ranges), asked, table, again)
-        return Answer(table, ask.plan.types, decision, ranges, ask.plan)
+            self._keep(ask, replace(settled, ranges=ranges), asked, table, again, further)
+        return Answer(table, ask.plan.types, decision, ranges, ask.plan, further)
 
     def _keep(
-        self, ask: Ask, settled: Settled, asked: Sequence[Asked], table: pa.Table | None, again: Decision
+        self,
+        ask: Ask,
+        settled: Settled,
+        asked: Sequence[Asked],
+        table: pa.Table | None,
+        again: Decision,
+        further: tuple[Remainder, ...] = (),
     ) -> None:
         """Remember what became of a statement.
 
@@ -918,14 +1273,19 @@ class Gate:
             asked: What it asks.
             table: Its rows, if it was answered.
             again: The verdict on one who asks again.
+            further: Which rows are withheld groups together.
         """
         assert ask.plan is not None
         knowledge = self._knowledge
-        lost = [each for each, told in zip(asked, settled.told, strict=True) if told is None]
+        small = knowledge.too_small(asked)  # nothing that is answered later changes that
+        pairs = enumerate(zip(asked, settled.told, strict=True))
+        lost = [each for place, (each, told) in pairs if told is None and place not in small]
+        refused = settled.given.refused
+        lost += refused
         again = replace(again, risk_before=None, risk_after=None)
         withheld = knowledge.of(ask.user).names(lost) if lost else frozenset[bytes]()
         learned = settled.learned if lost else None
-        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned)
+        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned, further, refused)
         self._memory.keep(knowledge.party(ask.user), ask, kept)
 
     # --- for the administrator
@@ -939,7 +1299,7 @@ class Gate:
         self._prepare()
         with self._turn():
             self._hear()
-            figures = [party.risk_held() for _, party in self._knowledge.parties()]
+            figures = [party.risk_held() for _, party in self._knowledge.reported()]
         known = [each for each in figures if each is not None]
         return max(known) if len(known) == len(figures) and known else None
 
@@ -994,6 +1354,26 @@ class Gate:
         with self._turn():
             self._hear()
             return nearest(self._knowledge, self._database, self._ledger.entries(), count)
+
+    def growth(self, progress: Progress | None = None) -> list[Growth]:
+        """How risk by class grew with the answers on record, by party and protected column (`Growth`).
+
+        The ledger is told again to somebody who knew nothing; of a long one some moments are looked at.
+
+        Args:
+            progress: Told how many looks are done, and of how many.
+        """
+        from auditor.gate.growth import growth
+
+        self._prepare()
+        with self._turn():
+            self._hear()
+            told = progress or (lambda _, __: None)
+            return growth(self._knowledge, self._database, self._ledger.entries(), told)
+
+    def entries(self) -> Iterator[Entry]:
+        """Everything on record, in order, each entry verified against the chain."""
+        return self._ledger.entries()
 
     def history(self) -> pd.DataFrame:
         """Every statement: number, time, user, sql (as asked), verdict, code, and what administrators see."""

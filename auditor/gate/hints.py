@@ -154,6 +154,17 @@ def hint(
     return " ".join(sentences)
 
 
+def of_size(least: int, counted: Counted | None) -> str:
+    """What would do where a statement is about fewer than `rules.min_size`.
+
+    Args:
+        least: The rule.
+        counted: The policy's unit.
+    """
+    what = "records" if counted is None else f"different values of {written(counted.column)}"
+    return f"Ask about {least:,} {what} or more: drop a condition, widen a range, or group more coarsely."
+
+
 def suggestions(normalised: str, columns: Sequence[str], counted: Counted | None = None) -> list[Suggestion]:
     """Every change that is suggested, the least painful first."""
     changes = _changes(_parsed(normalised), columns, counted=counted)

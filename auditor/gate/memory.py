@@ -15,11 +15,13 @@ from fractions import Fraction
 
 import pyarrow as pa
 
+from auditor.data.database import Asked
 from auditor.decision import Decision
+from auditor.gate.remainder import NOTHING, Given
 from auditor.gate.request import Ask, plain
 from auditor.sql import Plan
 from auditor.sql.withheld import Rest
-from auditor.told import Range, Told
+from auditor.told import Range, Remainder, Told
 
 STATEMENTS = 256
 """How many are kept."""
@@ -46,11 +48,16 @@ class Remembered:
     """Names of the queries that were withheld (`digest`)."""
     learned: int | None = None
     """How much its party knew when this held last, where some is withheld; None: it holds for good."""
+    remainder: tuple[Remainder, ...] = ()
+    """Which rows are withheld groups together."""
+    refused: tuple[Asked, ...] = ()
+    """What was asked of such groups together and is withheld."""
 
     @property
     def size(self) -> int:
         """Bytes that it takes, about."""
-        return (0 if self.table is None else int(self.table.nbytes)) + 64 * len(self.withheld)
+        rows = 0 if self.table is None else int(self.table.nbytes)
+        return rows + 64 * len(self.withheld) + sum(each.records.nbytes for each in self.refused)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,8 @@ class Settled:
     """Whether the same becomes of it if it is asked again."""
     learned: int | None = None
     """As `Remembered.learned`."""
+    given: Given = NOTHING
+    """What became of withheld groups together; what is told of them comes last in `told`."""
 
 
 class Memory:

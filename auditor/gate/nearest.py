@@ -7,7 +7,7 @@ Source: `mathematics.md`, 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,10 @@ class Nearest(Likeliest):
     """Entries of the ledger whose answers have most of that leverage."""
     unit_risk: float | None = None
     """The risk of all rows together of the person whose record it is; None where it is the only one."""
+    limit: float | None = None
+    """The greatest risk that the policy allows; None where it limits something else."""
+    shares: tuple[tuple[int, float], ...] = ()
+    """How much of the leverage each of those entries adds to those before it, the greatest first."""
 
     @property
     def words(self) -> str:
@@ -55,6 +59,11 @@ class Nearest(Likeliest):
     def near(self) -> float:
         """How near the limit, by the record or by all rows of its person."""
         return self.risk if self.unit_risk is None else max(self.risk, self.unit_risk)
+
+    @property
+    def spent(self) -> float | None:
+        """How much of the limit is spent, 1: all; None where risk is not limited."""
+        return self.near / self.limit if self.limit else None
 
 
 def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], count: int) -> list[Nearest]:
@@ -73,23 +82,47 @@ def nearest(knowledge: Knowledge, database: Database, entries: Iterable[Entry], 
     """By party and protected column, the entries of its answers, in the order in which they are known."""
     for entry in entries:
         for answer in entry.answers:
-            if answer.kind != "leak":
+            if answer.tells:
                 whose = knowledge.party(entry.user), knowledge.position(answer)
                 asked.setdefault(whose, []).append(entry.number)
     found = list[Nearest]()
-    for name, party in knowledge.parties():
+    for name, party in knowledge.reported():
         for place, known in enumerate(party.columns):
             codes, shared = classes_of(knowledge, database, place)
-            about: dict[str, object] = {}
-            if knowledge.policy.ledger.scope == "user":
-                about["user"] = name.removeprefix("user ")
-            if len(party.columns) > 1:
-                protect = known.column.protect
-                about |= {"table": protect.table, "column": protect.column}
+            about = about_of(knowledge, name, known)
             baseline = knowledge.policy.intruder.baseline
             numbers = asked.get((name, place), [])
             found += _of_column(known, codes, shared, numbers, about, baseline, count)
     return sorted(found, key=lambda each: -each.near)[:count]
+
+
+def about_of(knowledge: Knowledge, party: str, known: ColumnKnowledge) -> dict[str, object]:
+    """Table and column where several are protected, and the user where each has a ledger of their own."""
+    about: dict[str, object] = {}
+    if knowledge.policy.ledger.scope == "user":
+        about["user"] = party.removeprefix("user ")
+    if len(knowledge.columns) > 1:
+        protect = known.column.protect
+        about |= {"table": protect.table, "column": protect.column}
+    return about
+
+
+def risks_of_records(
+    known: ColumnKnowledge, past: LikelyKnowledge
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(n,) each: the risk of every record, and that of all rows together of the person whose it is.
+
+    The latter is −∞ where it is the only one. Nobody is an insider.
+
+    Raises:
+        InvalidInput: too many groups of records and values to hold.
+    """
+    likely, of_person = past.likely, known.column.whose
+    likely.tilt.windows.check_rows(likely.known.count)
+    labels = likely.known.atoms.labels[: known.system.size]
+    risks = posterior_risks(likely, past.standard.domain, past.standard.baseline).risk[labels]
+    of_units = np.zeros(0) if of_person is None else risks_of_units(past)
+    return risks, of_units[of_person] if len(of_units) else np.full(len(risks), -np.inf)
 
 
 def _of_column(
@@ -103,13 +136,10 @@ def _of_column(
 ) -> list[Nearest]:
     system, domain = known.system, known.column.protect.domain
     standard = LikelyStandard(known.column.limits.limit, domain, baseline)
-    past, whose = LikelyKnowledge(system, standard), known.column.whose
+    past = LikelyKnowledge(system, standard)
+    risks, together = risks_of_records(known, past)
     likely = past.likely
-    likely.tilt.windows.check_rows(likely.known.count)
     labels = likely.known.atoms.labels[: system.size]
-    risks = posterior_risks(likely, domain, baseline).risk[labels]
-    of_units = np.zeros(0) if whose is None else risks_of_units(past)
-    together = of_units[whose] if len(of_units) else np.full(len(risks), -np.inf)
     near = np.maximum(risks, together)
     # the worst record of each class, the first of equals
     order = np.lexsort((np.arange(len(risks)), -near.round(12)))
@@ -141,9 +171,20 @@ def _of_column(
                 carried_by=tuple(sorted({numbers[number] for number, _ in carried})),
                 carried=carried[-1][1] if carried else 0.0,
                 unit_risk=float(together[record]) if together[record] > -np.inf else None,
+                limit=known.column.limits.risk,
+                shares=_shares(numbers, carried),
             )
         )
     return found
+
+
+def _shares(numbers: Sequence[int], carried: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """What each entry adds, of answers with the leverage by each and those before it."""
+    found, before = dict[int, float](), 0.0
+    for number, leverage in carried:
+        found[numbers[number]] = found.get(numbers[number], 0.0) + leverage - before
+        before = leverage
+    return tuple(sorted(found.items(), key=lambda each: -each[1]))
 
 
 def _unit(known: ColumnKnowledge, record: int) -> dict[str, object]:

@@ -35,6 +35,8 @@ class Ask:
     """What it means, once it is understood."""
     check: bool = False
     """Whether only the verdict is asked for."""
+    before: str = ""
+    """What stood before the statement, as asked: EXPLAIN."""
     dialect: Dialect = "duckdb"
     """Whose SQL it is written in."""
     zone: str = "UTC"

@@ -21,7 +21,7 @@ whoever fails to record what this gives must let the party forget it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
@@ -30,7 +30,7 @@ import numpy as np
 
 from auditor.data.database import Asked
 from auditor.deciding.cases import Outcome
-from auditor.deciding.decide import decide, foresee
+from auditor.deciding.decide import decide
 from auditor.deciding.rules import Budget, Rules
 from auditor.ledger import KnownAnswer
 from auditor.parties.confidential import GROUP_WORLDS
@@ -39,7 +39,7 @@ from auditor.sql import Plan
 from auditor.told import Told
 from cae_sql.inference.facts.query import Name
 
-Fate = Literal["known", "safe", "risk", "time", "uncounted"]
+Fate = Literal["known", "safe", "risk", "time", "uncounted", "min-size"]
 """What becomes of a group: past answers settle it, it may be answered, or why it is withheld."""
 
 GIVEN, REFUSED = ("known", "safe"), ("risk", "uncounted")
@@ -66,6 +66,8 @@ class Unit:
     """Whether a range is asked of each."""
     of_group: bool = True
     """Whether it is of a group; else each value is withheld by itself."""
+    too_small: bool = False
+    """Whether it is about fewer than the policy's rule allows: it is withheld and never judged."""
 
     @property
     def names(self) -> set[tuple[int, ...]]:
@@ -100,16 +102,23 @@ class Unit:
         return sorted(parts, key=lambda part: part.asked[0].kind != "sum")
 
 
-def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
-    """What is judged together, in the order in which it is judged."""
-    found: dict[tuple[int, int, int] | None, list[int]] = {}
+def units_of(plan: Plan, asked: Sequence[Asked], too_small: Collection[int] = ()) -> list[Unit]:
+    """What is judged together, in the order in which it is judged.
+
+    Args:
+        plan: The statement.
+        asked: What it asks.
+        too_small: The places of what is about fewer than the policy's rule allows.
+    """
+    found: dict[tuple[int, int, int, bool] | None, list[int]] = {}
     ranged = [plan.blocks[each.block].aggregates[each.column].ranged for each in asked]
     for place, each in enumerate(asked):
         # without groups, what ranges are asked of may be withheld apart from the rest
         grouped = plan.blocks[each.block].grouped or ranged[place]
         # what ranges alone are told of is judged by itself
         alone = each.column if each.statistic is not None else -1
-        found.setdefault((each.block, each.group, alone) if grouped else None, []).append(place)
+        name = (each.block, each.group, alone, place in too_small) if grouped else None
+        found.setdefault(name, []).append(place)
     ordered = sorted(found.items(), key=lambda item: item[0] is not None)
     units = [
         Unit(
@@ -120,6 +129,7 @@ def units_of(plan: Plan, asked: Sequence[Asked]) -> list[Unit]:
             all(
                 plan.blocks[asked[place].block].grouped and asked[place].statistic is None for place in places
             ),
+            any(place in too_small for place in places),
         )
         for name, places in ordered
     ]
@@ -180,11 +190,13 @@ class Suppressed:
     """How many groups were not shown to be safe after their hypothetical answers had passed."""
     refusal: tuple[Reads, Outcome] | None = None
     """The first decision that refused, for the administrator's figures."""
+    gives_more: bool = False
+    """Whether anything is told of withheld groups together."""
 
     @property
     def given(self) -> bool:
         """Whether anything may be released."""
-        return any(fate in GIVEN for _, fate in self.fates)
+        return self.gives_more or any(fate in GIVEN for _, fate in self.fates)
 
 
 @dataclass(frozen=True)
@@ -200,18 +212,27 @@ class _Judged:
     """Names of the queries because of which it was refused, as `Outcome.open`."""
 
 
-def verdict_of(fates: Sequence[tuple[Unit, Fate]]) -> tuple[str, int]:
+def verdict_of(fates: Sequence[tuple[Unit, Fate]], gives_more: bool = False) -> tuple[str, int]:
     """The code of a statement's verdict from what becomes of its units, and how many groups are withheld.
 
     Where nothing is grouped, how many values.
+
+    Args:
+        fates: By unit.
+        gives_more: Whether anything is told of withheld groups together.
     """
     lost = [(unit, fate) for unit, fate in fates if fate not in GIVEN]
     if not lost:
         return ("known" if all(fate == "known" for _, fate in fates) else "answered"), 0
-    if len(lost) < len(fates) and all(unit.grouped for unit, _ in lost):
+    if (len(lost) < len(fates) or gives_more) and all(unit.grouped for unit, _ in lost):
         return "partial", len({name for unit, _ in lost for name in unit.names})
     reasons = {fate for unit, fate in lost if not unit.grouped} or {fate for _, fate in lost}
-    return next(fate for fate in ("risk", "time", "uncounted") if fate in reasons), len(lost)
+    return next(fate for fate in ("risk", "time", "uncounted", "min-size") if fate in reasons), len(lost)
+
+
+def smaller_than_allowed(fates: Sequence[tuple[Unit, Fate]]) -> int:
+    """Of how many groups, or values, something is withheld because they are too small."""
+    return len({name for unit, fate in fates if fate == "min-size" for name in unit.names})
 
 
 class Suppression:
@@ -242,8 +263,25 @@ class Suppression:
             found.fates.append((unit, fate))
             if fate not in GIVEN:
                 return found
-        fates = dict[Unit, Fate]()
-        waiting = self._give_together([unit for unit in self._units if unit.grouped], found, fates)
+        found.fates += self._give_grouped([unit for unit in self._units if unit.grouped], found).items()
+        return found
+
+    def give_more(self, units: Sequence[Unit], found: Suppressed) -> dict[Unit, Fate]:
+        """Judge further groups, made of those that are withheld: the next question, after all others.
+
+        Args:
+            units: What is asked, in places after all others.
+            found: What became of the statement; what is told is added.
+        """
+        found.told += [None] * sum(len(unit.places) for unit in units)
+        fates = self._give_grouped(units, found)
+        found.gives_more = any(fate in GIVEN for fate in fates.values())
+        return fates
+
+    def _give_grouped(self, units: Sequence[Unit], found: Suppressed) -> dict[Unit, Fate]:
+        """Judge groups, sums that hang on nothing together first."""
+        fates: dict[Unit, Fate] = dict.fromkeys((unit for unit in units if unit.too_small), "min-size")
+        waiting = self._give_together([unit for unit in units if not unit.too_small], found, fates)
         for share in SHARES:
             doubtful = []
             for unit in waiting:
@@ -256,8 +294,7 @@ class Suppression:
         for unit in [unit for unit, fate in fates.items() if fate in REFUSED]:
             if self._before(self._party.reads(unit.asked)) == "known":
                 fates[unit] = self._judge(unit, found, self._budget).fate
-        found.fates += fates.items()
-        return found
+        return fates
 
     def _give_together(self, units: Sequence[Unit], found: Suppressed, fates: dict[Unit, Fate]) -> list[Unit]:
         """Judge sums of which none follows from others as one question, without those that make it fail.
@@ -316,27 +353,6 @@ class Suppression:
 
     def _names(self, unit: Unit) -> set[Name]:
         return {query.name for queries in self._party.reads(unit.asked).values() for query in queries}
-
-    def check(self) -> Iterator[tuple[Unit, Fate]]:
-        """What would become of each unit alone, on past answers; nothing is looked at or learned."""
-        for unit in self._units:
-            fate = self._checked(unit)
-            if unit.may_be_taken_apart and fate in REFUSED:
-                yield from ((part, self._checked(part)) for part in unit.apart)
-            else:
-                yield unit, fate
-
-    def _checked(self, unit: Unit) -> Fate:
-        reads = self._party.reads(unit.asked)
-        fate = self._before(reads)
-        if fate is not None:
-            return fate
-        with self._budget.part(SHARES[-1] if unit.grouped else 1) as budget:
-            rules = self._rules(unit)
-            refusal = self._party.refusal_by_persons(reads, rules) or foresee(
-                self._party.cases(reads), rules, budget, unit.ranged
-            )
-        return "safe" if refusal is None else refusal.verdict
 
     def _judge_grouped(self, unit: Unit, found: Suppressed, budget: Budget) -> Iterator[tuple[Unit, _Judged]]:
         """What becomes of a unit, or of each of its values where they are not given together."""

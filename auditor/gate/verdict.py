@@ -31,10 +31,33 @@ NO_RANGES = Decision(
     "Ask for the aggregate itself.",
 )
 
+EXPLAINED = Decision(
+    "answered", "explained", "Nothing was told: the rows say what would become of the statement."
+)
+EXPLAIN = Decision(
+    "unsupported",
+    "explain",
+    "EXPLAIN says what would become of a statement; it takes no options, and runs nothing.",
+    "Write EXPLAIN and then the statement, without ANALYZE, VERBOSE or parentheses.",
+)
+EXPLAIN_MODE = Decision(
+    "unsupported",
+    "explain-mode",
+    "EXPLAIN is not answered here: in the policy's mode a verdict is itself an answer.",
+    "Ask the statement itself.",
+)
+CHECKS = Decision(
+    "refused",
+    "checks",
+    "All checks that the policy allows each user in a day are used up.",
+    "Ask the statement itself, or wait until midnight (UTC).",
+)
+
 TEXTS = {
     "answered": "Every record keeps the limit.",
     "partial": "{units} withheld (NULL){names}: together with the others and earlier answers, more could "
     "tell too much about somebody's {any}.",
+    "min-size": "It is about fewer than the policy's rule for the size of groups allows, whatever the risk.",
     "ends": "{ends}",
     "preview": "A preview: NULL stands in every row for what is protected, {every}.",
     "range": "This is worked out from a value that cannot be told exactly. {ends}",
@@ -81,11 +104,14 @@ def of(
     lacking: bool = True,
     what: str = "group",
     named: Sequence[Withheld] = (),
+    too_small: int = 0,
+    together: int = 0,
 ) -> Decision:
     """The verdict on a decided statement.
 
     Args:
-        code: "known", "answered", "ends", "partial", "preview", "risk", "range", "time" or "uncounted".
+        code: "known", "answered", "ends", "partial", "preview", "risk", "range", "time", "uncounted" or
+            "min-size".
         columns: The protected columns that the statement reads.
         before: Worst risk before it.
         after: Worst risk as it would leave it.
@@ -95,6 +121,8 @@ def of(
         lacking: Whether it reads some of these values themselves, or only AT_LEAST and AT_MOST of them.
         what: What is withheld: a "group", or a "value" where nothing is grouped.
         named: Which these are.
+        too_small: How many of them are smaller than the policy's rule allows.
+        together: How many further rows have withheld groups together.
     """
     said = _ends(ranges, lacking)
     if code == "known":
@@ -105,10 +133,28 @@ def of(
     text = TEXTS[code].format(
         any=" or ".join(columns), every=" and ".join(columns), units=units, names=names, ends=said
     )
+    if code == "partial" and too_small:
+        text = _of_small_groups(text, too_small, withheld)
+    if code == "partial" and together:
+        text = f"{text} {ONE_MORE if together == 1 else MORE.format(together)}"
     message = f"{text} {said}" if code == "partial" and ranges else text
     verdict: Verdict = "answered" if code in ("answered", "ends", "partial", "preview") else "refused"
     lost = tuple(named) if code == "partial" else ()
     return Decision(verdict, code, message, hint, before, after, ends=len(ranges), withheld=lost)
+
+
+ONE_MORE = "1 more row, the last one, has withheld groups together."
+MORE = "{} more rows, the last ones, have withheld groups together, those of a grouping set each."
+"""What is said of groups that are told together."""
+
+
+def _of_small_groups(text: str, too_small: int, withheld: int) -> str:
+    """Why groups are withheld, where a rule of the policy is the reason for some or for all."""
+    which, _, risk = text.partition(": ")
+    smaller = "smaller than the policy's rule allows"
+    if too_small == withheld:
+        return f"{which}: {smaller}, whatever the risk."
+    return f"{which}: {too_small} {'is' if too_small == 1 else 'are'} {smaller}; {risk}"
 
 
 def _ends(ranges: Sequence[Range], lacking: bool) -> str:

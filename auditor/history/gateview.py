@@ -46,11 +46,9 @@ def verdicts(
     """
     found: list[str] = []
     began, waited = time.monotonic(), 0.0
-    place = policy.ledger.model_copy(update={"path": None, "anchor": None, "editions": False})
-    apart = policy.model_copy(update={"ledger": place})
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", EarlierAnswersWarning)
-        with Gate.open(database, apart, os.path.join(folder, "audit.ledger")) as gate:
+        with Gate.open(database, policy.on_scratch, os.path.join(folder, "audit.ledger")) as gate:
             done = time.monotonic()
             for logged in statements:
                 waited += time.monotonic() - done

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import TracebackType
 
@@ -217,6 +217,11 @@ class Ledger:
                 return
             number, head = batch[-1].number, bytes.fromhex(batch[-1].hash)
 
+    def checks(self, user: str, day: date) -> int:
+        """How many checks of a user are on record of a day (UTC), but those refused for being too many."""
+        with explained(self._place), self._place.reading() as connection:
+            return rows.checks(connection, user, day)
+
     def append(
         self,
         *,
@@ -233,6 +238,8 @@ class Ledger:
         surprises: int = 0,
         answers: Sequence[KnownAnswer] = (),
         expected_length: int | None = None,
+        because: str = "",
+        by: str = "",
     ) -> Entry:
         """Add an entry at the present end, also where others appended meanwhile; on disk when it returns.
 
@@ -245,7 +252,8 @@ class Ledger:
             LedgerError: it could not be recorded or anchored; nothing may be released.
         """
         entry = Entry(0, datetime.now(UTC), user, sql, parameters, normalised, verdict, code, check,
-                      risk_before, risk_after, surprises, tuple(answers), "", zone=zone)  # fmt: skip
+                      risk_before, risk_after, surprises, tuple(answers), "", zone=zone,
+                      because=because, by=by)  # fmt: skip
         # An entry that teaches nothing may be lost in a power cut, unless the anchor counts it.
         durable = bool(answers) or self._anchor is not None
         place = self._place

@@ -20,7 +20,7 @@ Kind = Literal[
     "count at most", "count at least", "count between",
     "quantile at most", "quantile at least", "quantile between",
     "weighted at most", "weighted at least", "weighted between",
-    "spread at most", "spread at least", "spread between",
+    "spread at most", "spread at least", "spread between", "aside",
 ]  # fmt: skip
 AGGREGATES: Mapping[str, Aggregate] = {each: each for each in get_args(Aggregate)}
 """By name, those that there are answers of."""
@@ -35,7 +35,8 @@ class KnownAnswer:
     kind: Kind
     """Sum (averages too, as the sum that they stand for), maximum or minimum, or what end of it was told; or
     the range of another statistic.
-    "leak", of version 0.1 alone: a refusal told something about these records, and `value` is 0."""
+    "leak", of version 0.1 alone: a refusal told something about these records, and `value` is 0.
+    "aside": with a release, who is set aside from then on (`auditor.parties.set_aside`); `value` is 0."""
     records: NDArray[np.int64]
     """Numbers of the records it covers, ascending, each once."""
     signs: NDArray[np.int8] | None
@@ -73,6 +74,11 @@ class KnownAnswer:
             how, most = " between", ends.most
         assert value is not None
         return cls(KINDS[f"{aggregate}{how}"], records, signs, value, *name, most, detail)
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says something of values: the kinds "leak" and "aside" do not."""
+        return self.kind not in ("leak", "aside")
 
     @property
     def asked(self) -> Aggregate:
@@ -146,7 +152,8 @@ class Entry:
     normalised: str
     """The statement as understood; empty where it was not."""
     verdict: str
-    """"answered", "refused" or "unsupported"; "edition" where new data were opened."""
+    """"answered", "refused" or "unsupported"; "edition" where new data were opened, "request" where somebody
+    has asked the owner for an answer, or was told no."""
     code: str
     """Stable short name of the reason."""
     check: bool
@@ -166,3 +173,7 @@ class Entry:
     """What it opens, where it is no statement: the verdict is "edition" then."""
     zone: str = "UTC"
     """The session's time zone, in which the statement reckoned: it is part of what was asked."""
+    because: str = ""
+    """Of a release and of a request: why."""
+    by: str = ""
+    """Who released it, or said no to a request."""

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -32,7 +32,7 @@ OF = " of "
 """Between the kind of an answer and what else it takes to say which, in the same column."""
 EDITION = "edition"
 """Verdict and code of an entry that opens an edition of the data, and the kind of its parts."""
-_ZONE = "TIME ZONE "
+_ZONE, _REASON = "TIME ZONE ", "BECAUSE "
 BATCH = 256
 """Entries read in one snapshot."""
 
@@ -40,6 +40,10 @@ _LAST = "SELECT number, hash FROM ledger_statement ORDER BY number DESC LIMIT 1"
 _EDITIONS = f"SELECT max(number) FROM ledger_statement WHERE verdict = '{EDITION}' AND number > :after"
 _OPENINGS = f"SELECT number, normalised FROM ledger_statement WHERE verdict = '{EDITION}' ORDER BY number"
 _ANSWERED = "SELECT number FROM ledger_statement WHERE number > :number AND answers > 0"
+_CHECKS = (
+    "SELECT count(*) FROM ledger_statement WHERE is_check = 1 AND user_name = :user AND code <> 'checks' "
+    "AND time >= :first AND time < :next"
+)
 _NEXT = f"SELECT {STATEMENT.names} FROM ledger_statement WHERE number > :after ORDER BY number LIMIT {BATCH}"
 _TOLD = (
     f"SELECT {ANSWER.names} FROM ledger_answer WHERE statement > :after AND statement <= :until "
@@ -189,6 +193,12 @@ def answers_after(connection: Connection, number: int) -> set[int]:
     return {row["number"] for row in connection.rows(_ANSWERED, number=number)}
 
 
+def checks(connection: Connection, user: str, day: date) -> int:
+    """How many checks of a user are on record of a day, but those refused for being too many."""
+    first, after = day.isoformat(), (day + timedelta(days=1)).isoformat()
+    return int(connection.value(_CHECKS, user=user, first=first, next=after))
+
+
 def edition_after(connection: Connection, number: int) -> int | None:
     """The last entry above `number` that opens an edition, or None where there is none."""
     found = connection.value(_EDITIONS, after=number)
@@ -276,7 +286,7 @@ def _entry_row(entry: Entry) -> dict[str, object]:
         "time": entry.time.isoformat(timespec="microseconds"),
         "user_name": entry.user,
         "sql": entry.sql,
-        "parameters": _with_zone(entry.parameters, entry.zone),
+        "parameters": _with_zone(_with_reason(entry), entry.zone),
         "normalised": entry.normalised,
         "verdict": entry.verdict,
         "code": entry.code,
@@ -333,7 +343,8 @@ def _edition(row: Row, parts: Sequence[Row]) -> Edition:
 def _entry(row: Row, answers: Sequence[Row]) -> Entry:
     opens = row["verdict"] == EDITION
     known = () if opens else tuple(map(_known, answers))
-    parameters, zone = _apart(row["parameters"])
+    written, zone = _apart(row["parameters"])
+    parameters, because, by = _reason(written)
     return Entry(
         number=row["number"],
         time=datetime.fromisoformat(row["time"]).astimezone(UTC),
@@ -351,6 +362,8 @@ def _entry(row: Row, answers: Sequence[Row]) -> Entry:
         hash=bytes(row["hash"]).hex(),
         edition=_edition(row, answers) if opens else None,
         zone=zone,
+        because=because,
+        by=by,
     )
 
 
@@ -360,6 +373,26 @@ def _with_zone(parameters: str, zone: str) -> str:
     No parameters begin so: they are JSON of a list or a mapping, or a remark in parentheses.
     """
     return parameters if zone == "UTC" else f"{_ZONE}{zone}\n{parameters}"
+
+
+def _with_reason(entry: Entry) -> str:
+    """Parameters and a reason, in the same column, which begins as no parameters do."""
+    if not (entry.because or entry.by):
+        return entry.parameters
+    reason = json.dumps([entry.because, entry.by], ensure_ascii=False)
+    return f"{_REASON}{reason}\n{entry.parameters}"
+
+
+def _reason(written: str) -> tuple[str, str, str]:
+    """Parameters, a reason, and whose it is."""
+    if not written.startswith(_REASON):
+        return written, "", ""
+    reason, _, parameters = written.removeprefix(_REASON).partition("\n")
+    try:
+        because, by = map(str, json.loads(reason))
+    except ValueError as error:
+        raise Unreadable("its reason cannot be read") from error
+    return parameters, because, by
 
 
 def _apart(written: str) -> tuple[str, str]:

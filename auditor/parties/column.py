@@ -7,12 +7,14 @@ the same end again, however much is known by then.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from auditor.data.database import Asked
 from auditor.deciding.cases import Case, KeptRange, Part
@@ -23,11 +25,12 @@ from auditor.errors import LedgerError
 from auditor.ledger import KnownAnswer
 from auditor.ledger.entries import AGGREGATES
 from auditor.parties.confidential import Confidential
-from auditor.parties.kept import Figures, digest
+from auditor.parties.kept import FIGURES, Figures, digest
+from auditor.parties.set_aside import Row, Separation, part_of
 from auditor.parties.statistics import detail, public_count, query_of, statistic
 from auditor.told import Told, exactly
 from cae_sql.inference.allowance import REPORT, Allowance
-from cae_sql.inference.facts.query import Answer, Name, Query
+from cae_sql.inference.facts.query import Answer, Ints, Name, Query
 from cae_sql.inference.facts.ranges import kept_of
 from cae_sql.inference.facts.repeated import repeated
 from cae_sql.inference.standard import Effort, Judgement
@@ -102,14 +105,28 @@ def in_column_units(
 class ColumnKnowledge:
     """What one party knows about one protected column: an answered system."""
 
-    def __init__(self, column: Confidential, truth: Callable[[Sequence[Query]], Sequence[int]]) -> None:
+    def __init__(
+        self,
+        column: Confidential,
+        truth: Callable[[Sequence[Query]], Sequence[int]],
+        whole: bool = False,
+    ) -> None:
         """Know nothing yet.
 
         Args:
             column: The column.
             truth: The true answers in units.
+            whole: Whether what is known of persons who are set aside is known as well: for reports. Else the
+                system is that of the others.
         """
-        self.column, self._truth = column, truth
+        self.column, self.truth, self._whole = column, truth, whole
+        self.rows: list[Row] = []
+        """What the ledger says, of everybody; what was accepted here since is not among it."""
+        self._separation: Separation | None = None
+        self.aside: NDArray[np.bool_] | None = None
+        """(n,) who is set aside; None: nobody is."""
+        self._others: dict[bytes, tuple[Query, Fraction]] = {}
+        """By what was asked what is asked of the others, and what is known of the rest."""
         self.system = self.column.new_system()
         self.effort = Effort()
         """Integer programs that decisions may still use before the next answer."""
@@ -121,8 +138,48 @@ class ColumnKnowledge:
         self._standing: Standing | None = None
         self._figures = Figures()
 
+    def beside(self) -> ColumnKnowledge:
+        """Another that knows the same, in which a statement may be tried: this one never hears of it.
+
+        What stands there for true answers is hypothetical: the middle of what the tables give that are kept.
+        """
+        found = copy(self)
+        found.system, found.effort = self.system.beside(), copy(self.effort)
+        found._ends, found._figures, found._standing = dict(self._ends), deepcopy(self._figures), None
+        found.rows, found._others = list(self.rows), dict(self._others)
+        if self._model is not None:
+            found._model = type(self._model)(found.system, self._model.standard, self._model.counts)
+        found.truth = found._middle
+        return found
+
+    def _middle(self, queries: Sequence[Query]) -> list[int]:
+        """Answers in the middle of those of tables that agree with all that was answered.
+
+        Of sums that hang together by nothing but past answers each has the middle one of its own; else all
+        are those of one table, so that they agree with each other.
+        """
+        system = self.system
+        tables = system.tables if len(system.tables) else system.pool().values
+        answers = np.array(
+            [self.column.made_up(table[: system.first_spare]).truth(queries) for table in tables]
+        )
+        middle = np.sort(answers, axis=0)[len(answers) // 2]
+        fresh = system.question(queries).question_tables.fresh
+        if len(queries) > 1 and (len(fresh) < len(queries) or any(each.kind != "sum" for each in queries)):
+            off = np.abs(answers - middle) / (1 + np.ptp(answers, axis=0))
+            middle = answers[off.sum(axis=1).argmin()]
+        return [int(each) for each in middle]
+
     def query(self, each: Asked) -> Query:
         """What is asked, in the system's terms; a sum of negated values as the sum itself."""
+        return self._of_others(self.whole_query(each))[0]
+
+    def known_part(self, each: Asked) -> Fraction:
+        """What of X is known of persons who are set aside, in column units; `query` is about the others."""
+        return self._of_others(self.whole_query(each))[1]
+
+    def whole_query(self, each: Asked) -> Query:
+        """What is asked, whoever is set aside."""
         if each.statistic is not None:
             return statistic(each.statistic, each.records, self.system.grid, each.weights)
         signs = each.signs
@@ -130,10 +187,41 @@ class ColumnKnowledge:
             signs = None
         return self.system.query(each.kind, each.records, signs)
 
+    def _of_others(self, query: Query) -> tuple[Query, Fraction]:
+        """What is asked of the others, and what is known beside it; itself where that does not fall apart."""
+        if self.aside is None or not self.aside[query.members].any():
+            return query, Fraction(0)
+        name = digest([query])
+        if name not in self._others:
+            if len(self._others) >= FIGURES:
+                self._others.clear()
+            self._others[name] = self._split(query)
+        return self._others[name]
+
+    def _split(self, query: Query) -> tuple[Query, Fraction]:
+        assert self._separation is not None
+        assert self.aside is not None
+        inside = self.aside[query.members]
+        own = part_of(query, inside)
+        value = self._separation.settled(own) if query.kind == "sum" else None
+        if value is None:
+            return query, Fraction(0)
+        if inside.all():
+            self._ends.setdefault(digest([query]), exactly(value))
+            return query, Fraction(0)
+        return part_of(query, ~inside), self.system.column_value(own, value)
+
     def case(self, queries: Sequence[Query]) -> Case:
         """Those of the queries that no end was told of, to be decided."""
         queries = self._open(queries)
-        return Case(self.system, queries, self.column.standard, self._truth, self.effort, self.model)
+        rules = self.column.standard, self.truth, self.effort, self.model
+        return Case(self.system, queries, *rules, self._barred(queries))
+
+    def _barred(self, queries: Sequence[Query]) -> tuple[Query, ...]:
+        """Those about persons who are set aside: what is known of them falls to `_ends`."""
+        if self.aside is None:
+            return ()
+        return tuple(query for query in queries if self.aside[query.members].any())
 
     def _open(self, queries: Sequence[Query]) -> list[Query]:
         return open_of(queries, self.system, self._ends)
@@ -160,7 +248,7 @@ class ColumnKnowledge:
     def settled(self, queries: Sequence[Query]) -> dict[Name, Told[Fraction]] | None:
         """What is told of the queries, by name, where past answers settle all of them; else None."""
         asked = self._open(queries)
-        if any(query.kind in STATISTICS for query in asked):
+        if any(query.kind in STATISTICS for query in asked) or self._barred(asked):
             return None
         known: Sequence[int | None] = [self._figures.recall(query) for query in asked]
         if any(value is None for value in known):
@@ -245,20 +333,71 @@ class ColumnKnowledge:
         Raises:
             LedgerError: an end that was told cannot be taken in.
         """
+        # where version 0.1 refused, and told something by it, there is no answer
+        rows = [self.row(answer) for answer in answers if answer.tells]
+        self.rows += rows
+        records = [answer.records for answer in answers if answer.kind == "aside" and not self._whole]
+        if self.aside is not None and any(self.aside[row.query.members].any() for row in rows):
+            records.append(np.flatnonzero(self.aside))
+        if records:
+            self._set_aside(np.concatenate(records))
+        else:
+            self.take_in(rows)
+
+    def row(self, answer: KnownAnswer) -> Row:
+        """What an answer says, in units."""
+        query = query_of(answer, self.system)
+        return Row(query, answer.ends.under(partial(self._units, query)))
+
+    def _set_aside(self, records: Ints) -> None:
+        """Know from now on of the others alone what was told of them."""
+        found = Separation(self.rows, self.system)
+        wanted = np.zeros(self.system.first_spare, dtype=np.bool_)
+        wanted[records] = True
+        aside = found.closed(wanted if self.aside is None else wanted | self.aside)
+        self.system, self._figures, self._ends = self.column.new_system(aside), Figures(), {}
+        self._model = self._standing = None
+        self._separation, self.aside, self._others = found, aside, {}
+        others = list[Row]()
+        for row in self.rows:
+            halves = found.halves(row, aside)
+            assert halves is not None
+            half = halves[1]
+            if (half is not row and row.query.kind != "sum") or half is None:
+                self._ends[digest([row.query])] = row.told
+            others += [] if half is None else [half]
+        self.take_in(others)
+
+    def told_of_others(self) -> list[KnownAnswer]:
+        """What was told exactly of those who are not set aside, in the ledger's terms."""
+        found = list[KnownAnswer]()
+        for answer in self.system.answers:
+            if answer.members[-1] < self.system.first_spare:
+                ends = exactly(self.system.column_value(answer, int(answer.value)))
+                signs = None if answer.coefficients is None else answer.coefficients.astype(np.int8)
+                told = AGGREGATES[answer.kind], answer.members, signs, ends, self.column.name
+                found.append(KnownAnswer.told(*told))
+        return found
+
+    def take_in(self, rows: Sequence[Row]) -> None:
+        """Know what was told, in this order.
+
+        Raises:
+            LedgerError: an end that was told cannot be taken in.
+        """
         new, extended, kept = list[Answer](), list[Query](), list[KeptRange]()
-        for answer in answers:
-            if answer.kind == "leak":
-                continue  # version 0.1 refused there; what that told was never an answer
-            query = query_of(answer, self.system)
-            told = answer.ends.under(partial(self._units, query))
+        for row in rows:
+            query, told = row.query, row.told
             if query.kind in STATISTICS:
                 self._keep(query, told)
                 kept.append(self._range_of(query, told))
                 continue
             found = recorded(self.system, query, told, extended)
             if found is None:
-                raise LedgerError(f'the ledger has an answer "{answer.kind}" that cannot be taken in')
-            if not told.exact:
+                raise LedgerError(f"the ledger has an end of a {query.kind} that cannot be taken in")
+            if told.exact:
+                self._ends.pop(digest([query]), None)  # an end that the owner's release says more than
+            else:
                 self._keep(query, found.told)
                 extended.append(found.query)
             new.append(found.query.answered(found.value))
@@ -276,6 +415,11 @@ class ColumnKnowledge:
 
     def _units(self, query: Query, value: Fraction) -> int:
         return self.system.units(query, value)
+
+    @property
+    def version(self) -> int:
+        """Grows with whatever becomes known."""
+        return self.system.version + (0 if self.aside is None else 1 + len(self.rows))
 
     @property
     def judged(self) -> bool:

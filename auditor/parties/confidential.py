@@ -220,6 +220,10 @@ class Confidential:
         among = records[records >= self._alone] - self._alone
         return len(records) - len(among) + int(self._lumps[among].sum())
 
+    def units_in(self, records: NDArray[np.int64]) -> int:
+        """How many units some records are of; without a unit in the policy, how many rows they are."""
+        return self._persons(records) if self._units is None else len(np.unique(self._units[records]))
+
     def possible(self, asked: Asked) -> tuple[Fraction, Fraction]:
         """Between which values the X of what is asked lies whatever the records have, in column units."""
         protect = self.protect
@@ -241,9 +245,11 @@ class Confidential:
         positive = self._persons(asked.records) - negative
         return positive * least - negative * most, positive * most - negative * least
 
-    def new_system(self) -> AnsweredSystem:
-        """A system without answers."""
-        protect = self.protect
+    def new_system(self, alone: NDArray[np.bool_] | None = None) -> AnsweredSystem:
+        """A system without answers; `alone`: (n,) whose unit counts for nothing, as each were its own."""
+        protect, units = self.protect, self._units
+        if units is not None and alone is not None:
+            units = np.where(alone, units.max(initial=0) + 1 + np.arange(len(units)), units)
         system = AnsweredSystem(
             self._alone,
             protect.minimum,
@@ -253,7 +259,7 @@ class Confidential:
             pool=self._pool,
             prior=self._prior,
             lumps=self._lumps,
-            units=self._units,
+            units=units,
         )
         system.ways = self.ways
         return system

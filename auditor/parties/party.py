@@ -17,12 +17,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from operator import neg
+from functools import partial
+from operator import add, neg
+
+import numpy as np
 
 from auditor.data.database import Asked, Database
 from auditor.deciding.cases import NOTHING, Case, Outcome
 from auditor.deciding.decide import at_once, decide
 from auditor.deciding.rules import Budget, Rules
+from auditor.errors import PolicyError
 from auditor.ledger import Edition, Entry, KnownAnswer
 from auditor.ledger.people import Base, persons_of, units_of
 from auditor.parties.column import ColumnKnowledge, Glance
@@ -73,11 +77,35 @@ class Knowledge:
         """By protected column, the public columns of its table that an intruder knows."""
         self._positions = {column.name: position for position, column in enumerate(self.columns)}
         self._entries: Callable[[], Iterable[Entry]] = tuple
+        self._can_be_large()
         self._lock = threading.RLock()
         """Who is held, and what is on record of whom."""
         self._thought_of = Counter[str]()
         """Parties that somebody thinks of."""
         self.forget()
+
+    def _can_be_large(self) -> None:
+        """Check that somebody may be asked about under `rules.min_size`."""
+        least = self.policy.rules.min_size
+        for column in self.columns if least is not None else ():
+            units, protect = column.units_in(np.arange(column.size)), column.protect
+            if units < (least or 0):
+                what = "records" if protect.unit is None else "units"
+                raise PolicyError(
+                    f"rules.min_size = {least}: table {protect.table} has {units:,} {what} with a "
+                    f"{protect.column}, so nothing could be asked; take less"
+                )
+
+    def too_small(self, asked: Sequence[Asked]) -> frozenset[int]:
+        """The places of what is asked about fewer units than `rules.min_size`; public data say which."""
+        least = self.policy.rules.min_size
+        if least is None:
+            return frozenset()
+        return frozenset(
+            place
+            for place, each in enumerate(asked)
+            if self.columns[each.protected].units_in(each.records) < least
+        )
 
     def lay_on(self, editions: Sequence[Edition], people: Callable[[], Base]) -> None:
         """Take the data for the last of a ledger's editions: its records are some of the system's.
@@ -144,8 +172,8 @@ class Knowledge:
                 self._put_away(other)
             return self._held[name]
 
-    def _read_again(self, name: str) -> Party:
-        party = Party(self)
+    def _read_again(self, name: str, whole: bool = False) -> Party:
+        party = Party(self, whole)
         for entry in self._entries():
             if entry.number <= self.seen and entry.answers and self.party(entry.user) == name:
                 party.hear(entry)
@@ -163,6 +191,14 @@ class Knowledge:
             party.catch_up(range(len(self.columns)), self.seen)
             yield name, party
 
+    def reported(self) -> Iterator[tuple[str, Party]]:
+        """As `parties`, for reports: what is known of persons who are set aside is there too."""
+        for name, party in self.parties():
+            if any(column.aside is not None for column in party.columns):
+                party = self._read_again(name, whole=True)
+                party.catch_up(range(len(self.columns)), self.seen)
+            yield name, party
+
     def hear(self, entry: Entry) -> None:
         """Take in a ledger entry; it is learned later (`Party.catch_up`)."""
         with self._lock:
@@ -177,6 +213,8 @@ class Knowledge:
             if name in self._held:
                 self._held[name].hear(entry)
             self.seen = entry.number
+            if name in self._held and any(answer.kind == "aside" for answer in entry.answers):
+                self._put_away(name)  # what was told before is taken apart, so it is read again
 
     @contextmanager
     def thought_of(self, user: str, columns: Collection[int], everything: bool) -> Iterator[None]:
@@ -253,11 +291,11 @@ class Knowledge:
 class Party:
     """What somebody knows about all protected columns, and what SQL asks in its terms."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
-        """Know nothing yet."""
-        self._knowledge = knowledge
+    def __init__(self, knowledge: Knowledge, whole: bool = False) -> None:
+        """Know nothing yet; `whole`: as `ColumnKnowledge` has it."""
+        self._knowledge, self._whole = knowledge, whole
         self.columns = tuple(
-            ColumnKnowledge(column, _truth_of(knowledge, place))
+            ColumnKnowledge(column, _truth_of(knowledge, place), whole)
             for place, column in enumerate(knowledge.columns)
         )
         self._persons = {
@@ -288,7 +326,7 @@ class Party:
     @property
     def known(self) -> int:
         """How many of them are not waiting to be learned."""
-        return sum(each.system.version for each in self.columns)
+        return sum(each.version for each in self.columns)
 
     @property
     def learned_on_record(self) -> int:
@@ -299,6 +337,20 @@ class Party:
     def _waiting(self) -> int:
         """How many answers were heard and are not learned yet."""
         return sum(len(told) for heard in list(self._heard.values()) for _, told in list(heard))
+
+    def beside(self, columns: Collection[int]) -> Party:
+        """Another party that knows the same of some columns, in which a statement may be tried.
+
+        What becomes of the statement there is no answer: what stands for true answers is hypothetical. This
+        party never hears of it, and is as it was.
+        """
+        found = Party(self._knowledge)
+        found.columns = tuple(
+            each.beside() if place in columns else new
+            for place, (each, new) in enumerate(zip(self.columns, found.columns, strict=True))
+        )
+        found._persons = {place: each.beside(found.columns[place]) for place, each in self._persons.items()}
+        return found
 
     def think_up(self, worlds: int, columns: Iterable[int]) -> None:
         """Keep at least so many hypothetical tables of some columns from now on."""
@@ -315,8 +367,8 @@ class Party:
                 heard.popleft()  # accepted here, and heard by somebody else before that was noted
             if heard:
                 continue  # it is learned first
-            if place not in self._on_record or self._on_record[place][1] != column.system.version:
-                self._on_record[place] = column.glance(), column.system.version
+            if place not in self._on_record or self._on_record[place][1] != column.version:
+                self._on_record[place] = column.glance(), column.version
             if column.judged:
                 self._figures[place] = column.risk()
             else:
@@ -339,6 +391,8 @@ class Party:
         """As `Knowledge.settles_any`."""
         noted = {place: glance for place, (glance, _) in list(self._on_record.items())}
         for place, queries in self.reads(asked).items():
+            if self.columns[place].aside is not None:
+                return True  # what was withheld had other names
             some = [query for query in queries if digest([query]) in among]
             unread = bool(self._heard.get(place)) or place not in noted
             if some and (unread or noted[place].settles_any(some)):
@@ -350,6 +404,14 @@ class Party:
         found: dict[int, dict[Name, Query]] = {}
         for each in asked:
             query = self.columns[each.protected].query(each)
+            found.setdefault(each.protected, {}).setdefault(query.name, query)
+        return {place: list(queries.values()) for place, queries in sorted(found.items())}
+
+    def whole_reads(self, asked: Sequence[Asked]) -> Reads:
+        """As `reads`, whoever is set aside."""
+        found: dict[int, dict[Name, Query]] = {}
+        for each in asked:
+            query = self.columns[each.protected].whole_query(each)
             found.setdefault(each.protected, {}).setdefault(query.name, query)
         return {place: list(queries.values()) for place, queries in sorted(found.items())}
 
@@ -426,7 +488,9 @@ class Party:
     ) -> list[Told[Fraction]]:
         found = []
         for each in asked:
-            ends = told[each.protected][self.columns[each.protected].query(each).name]
+            column = self.columns[each.protected]
+            beside = column.known_part(each)
+            ends = told[each.protected][column.query(each).name].under(partial(add, beside))
             negated = each.signs is not None and (each.signs == -1).all()
             found.append(ends.under(neg, rising=False) if negated else ends)
         return found
@@ -491,9 +555,15 @@ class Party:
                 heard.popleft()
 
     def _learn(self, place: int, told: Sequence[KnownAnswer]) -> None:
-        self.columns[place].learn(told)
-        if place in self._persons:
+        column = self.columns[place]
+        before = column.aside
+        column.learn(told)
+        if place in self._persons and column.aside is before:
             self._persons[place].learn(told)
+        elif place in self._persons and column.column.persons is not None:
+            # of the others alone, from the beginning
+            self._persons[place] = Persons(column, column.column.persons)
+            self._persons[place].learn(column.told_of_others())
 
     def risk(self, columns: Iterable[int] | None = None) -> float | None:
         """Worst certified risk over all columns as things stand; None where a figure is not known.
@@ -527,7 +597,8 @@ class Party:
 
         Nobody's is above it, insiders reckoned with; None where nothing says how great it is.
         """
-        found = self.risk_at_hand()
+        # of persons who are set aside the record says nothing
+        found = None if self._whole else self.risk_at_hand()
         return self.risk() if found is None else found
 
     def risk_with(self, reads: Reads, outcome: Outcome) -> float | None:

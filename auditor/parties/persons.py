@@ -17,6 +17,7 @@ Promise: a refusal hangs on questions and past answers alone; nothing of what is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +51,16 @@ class Persons:
         self._told: list[KnownAnswer] = []
         self._made: ColumnKnowledge | None = None
         self._worlds = 0
+
+    def beside(self, records: ColumnKnowledge) -> Persons:
+        """Another that knows the same, beside another party's column (`ColumnKnowledge.beside`)."""
+        found = copy(self)
+        found._records, found._told = records, list(self._told)
+        if self._made is not None:
+            truth = self._made.column.truth
+            found._made = self._made.beside()
+            found._made.truth = truth
+        return found
 
     def learn(self, answers: Sequence[KnownAnswer]) -> None:
         """Take in answers about records."""

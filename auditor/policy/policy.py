@@ -31,6 +31,7 @@ from auditor.policy.prior import Prior
 from auditor.policy.sections import (
     MOST_VALUES,
     DecisionRules,
+    HouseRules,
     Intruder,
     LedgerPlace,
     Limits,
@@ -71,6 +72,8 @@ class Policy(Section):
     """the section [limit]: risk, or epsilon with min_entropy, for example risk = 0.5"""
     decision: DecisionRules = DecisionRules()
     """the section [decision]"""
+    rules: HouseRules = HouseRules()
+    """the section [rules]: what is withheld whatever the risk, for example min_size = 10"""
     ledger: LedgerPlace = LedgerPlace()
     """the section [ledger]"""
 
@@ -122,6 +125,32 @@ class Policy(Section):
             return cls.model_validate(document)
         except ValidationError as error:
             raise PolicyError(explain(error, cls, len(document.get("protect", ())))) from error
+
+    @property
+    def on_scratch(self) -> Policy:
+        """The same policy with a ledger that lies nowhere yet: for one that is thrown away."""
+        place = self.ledger.model_copy(update={"path": None, "anchor": None, "editions": False})
+        return self.model_copy(update={"ledger": place})
+
+    def varied(self, risk: float, insiders: int) -> Policy:
+        """The same policy with another limit on the risk of every column, and other insiders.
+
+        Raises:
+            PolicyError: together with the rest that is no policy.
+        """
+
+        def limited(limits: Limits | None) -> dict[str, object] | None:
+            return None if limits is None else _stated(limits) | {"risk": risk}
+
+        protects = [_stated(each) | {"limit": limited(each.limits)} for each in self.protects]
+        found = _stated(self) | {"protect": protects, "limit": limited(self.limits)}
+        found["intruder"] = _stated(self.intruder) | {"insiders": insiders}
+        try:
+            policy = type(self).model_validate(found)
+        except ValidationError as error:
+            raise PolicyError(explain(error, type(self), len(protects))) from error
+        policy._folder = self._folder
+        return policy
 
     @model_validator(mode="after")
     def _fits_together(self) -> Policy:
@@ -302,6 +331,12 @@ class Policy(Section):
 
     def _place(self, name: str) -> Path:
         return (self._folder or Path.cwd()) / Path(name).expanduser()
+
+
+def _stated(section: Section) -> dict[str, object]:
+    """What a section says, by key."""
+    fields = type(section).model_fields
+    return {field.alias or name: getattr(section, name) for name, field in fields.items()}
 
 
 def _table(name: str) -> str:

@@ -45,6 +45,13 @@ def _insiders(number: object) -> object:
     return number
 
 
+def _remainder(given: object) -> object:
+    """`false`, `true`, or what stands in text keys."""
+    if isinstance(given, bool) or (isinstance(given, str) and given.strip()):
+        return given
+    raise ValueError("must be true, false or a label in quotes")
+
+
 def _prior(given: object) -> object:
     return given if isinstance(given, Listed | Shaped) else stated(given)
 
@@ -57,6 +64,7 @@ def _candidates(name: object) -> object:
 
 
 Candidates = Annotated[Literal["interval", "posterior", "exact"], BeforeValidator(_candidates)]
+Remainder = Annotated[bool | str, BeforeValidator(_remainder)]
 Stated = Annotated[InstanceOf[Listed] | InstanceOf[Shaped], BeforeValidator(_prior)]
 Name = Annotated[str, StringConstraints(strict=True, min_length=1)]
 Columns = Literal["all"] | tuple[Name, ...]
@@ -246,10 +254,28 @@ class DecisionRules(Section):
     """seconds after which a query is refused, as a last resort, above 0: timeout = 60"""
     partial: Literal["suppress", "refuse"] = "suppress"
     """what a GROUP BY with an unsafe group gets: partial = "suppress" (the other groups), or "refuse\""""
+    remainder: Remainder = False
+    """whether withheld groups together are a row too: remainder = true (keys NULL), or a label: "(other)\""""
     ranges: Literal["asked", "never"] = "asked"
     """whether AT_LEAST(…) and AT_MOST(…) are answered: ranges = "asked" (who writes them) or "never\""""
     preview: Literal["refuse", "null"] = "refuse"
     """what rows of a protected table are: preview = "refuse", or "null" (NULL in the protected column)"""
+    checks: Whole | None = Field(default=None, ge=0)
+    """how often each user may EXPLAIN or check in a day, or leave it out (without limit): checks = 1000"""
+
+    @model_validator(mode="after")
+    def _of_withheld(self) -> DecisionRules:
+        if self.remainder is not False and self.partial == "refuse":
+            text = 'is of groups that are withheld; take partial = "suppress", or leave remainder out'
+            wrong("decision.remainder", self.remainder, text)
+        return self
+
+
+class HouseRules(Section):
+    """`[rules]`: rules of the house, besides the limit."""
+
+    min_size: Whole | None = Field(default=None, ge=2, le=1_000_000)
+    """records, or units, below which nothing is told of a group, 2 to 1,000,000: min_size = 10"""
 
 
 class LedgerPlace(Section):

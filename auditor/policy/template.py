@@ -83,6 +83,8 @@ partial = "suppress"
 ranges = "asked"
 # What SELECT * gets: "refuse" gives nothing, "null" gives rows without the confidential column.
 preview = "refuse"
+# How often each user may ask in a day what would become of a statement (EXPLAIN). Left out: without limit.
+# checks = 1000
 
 [ledger]
 # The file that remembers every answer. Keep it: without it nothing may be asked.

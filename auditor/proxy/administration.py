@@ -43,6 +43,7 @@ _HISTORY = tuple(
         ("number", "BIGINT"), ("time", "TIMESTAMP WITH TIME ZONE"), ("user", "VARCHAR"), ("sql", "VARCHAR"),
         ("zone", "VARCHAR"), ("verdict", "VARCHAR"), ("code", "VARCHAR"), ("check", "BOOLEAN"),
         ("surprise", "BIGINT"), ("risk_before", "DOUBLE"), ("risk_after", "DOUBLE"),
+        ("because", "VARCHAR"), ("by", "VARCHAR"),
     )
 )  # fmt: skip
 _NAMED = re.compile(r"\bcae_sql\b", re.IGNORECASE)

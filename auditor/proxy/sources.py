@@ -18,9 +18,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from sqlglot import exp
 
 from auditor.errors import AuditorError, QueryUnsupported
-from auditor.proxy import administration
+from auditor.proxy import administration, requests
 from auditor.proxy.catalogue import Catalogue, CatalogueError, Change, Context
 from auditor.proxy.protocol.sqlstate import (
     ErrorFields,
@@ -36,6 +37,7 @@ from auditor.proxy.values.errors import ValueProblem
 from auditor.proxy.values.inference import infer
 from auditor.proxy.values.placeholders import spaced
 from auditor.proxy.values.results import ResultType, result_type
+from auditor.sql.explaining import explained
 
 if TYPE_CHECKING:
     from auditor.gate.gate import Gate
@@ -221,6 +223,10 @@ class _Opened:
 
     def answer(self, sql: str, values: Sequence[object], context: Context) -> Result:
         """As `Sources.answer`."""
+        request = requests.called(sql)
+        if request is not None:
+            rows = requests.file(self.gate, request, values, context.user)
+            return Result((requests.NAME,), (result_type("VARCHAR"),), rows, code="request")
         listing = self.catalogue.answer(sql, values, context)
         if listing is not None:
             return Result(
@@ -241,6 +247,10 @@ class _Opened:
 
     def describe(self, sql: str, given: Sequence[int], context: Context) -> Described:
         """As `Sources.describe`."""
+        request = requests.called(sql)
+        if request is not None:
+            texts = sum(not isinstance(each, exp.Literal) for each in request)
+            return Described((types.TEXT.oid,) * texts, (requests.NAME,), (result_type("VARCHAR"),))
         found = self.catalogue.describe(sql, given, context)
         if found is not None:
             return Described(found.parameters, found.names, found.types)
@@ -265,7 +275,9 @@ class _Opened:
     ) -> Described:
         """The description of a statement for the gate; `record`: one that is not supported is recorded."""
         sql = self._unqualified(sql)
-        parameters = tuple(infer(sql, self._schema, self._dialect, given))
+        behind = explained(sql)
+        statement = sql if behind is None else behind.statement
+        parameters = tuple(infer(statement, self._schema, self._dialect, given))
         text, samples = spread(sql, [_sample(oid) for oid in parameters])
         # Without parameters it will not come to be executed: here it is put on record.
         asker = context.user if record or not parameters else None

@@ -2,7 +2,7 @@
 
 Promise: the HTML is one file that asks no network for anything and runs no script but its own; JSON and CSV
 say the same of every finding, by the schema in `schema.json`; nothing that came from a log can act in any
-of them.
+of them. What an owner is shown of a gate (`account.py`, `owner.py`) is a page of the same kind.
 """
 
 from auditor.report.csv_form import as_csv

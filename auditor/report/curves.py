@@ -5,14 +5,13 @@ Promise: the curves are the steps that the audit found; the table reads them at 
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 
 from auditor.history.findings import ClassRisk, Findings
-from auditor.report.chart import Drawing, Figure, Line, Points, Table, Tick, both, frame, place, steps
+from auditor.report.chart import Across, Figure, Points, Table, Upwards, stepped
 from auditor.report.figures import number
-from auditor.report.scales import round_ticks
 from auditor.report.visible import line
 
 MOST_CLASSES = 3
@@ -38,11 +37,10 @@ def drawn(worst: Sequence[tuple[str, Points]], uninformed: tuple[str, Points]) -
         "How many bits of uncertainty are left when knowing a value to within ε counts as knowing it. "
         "The nearer a line is to the corner at 0, the less is left to guess."
     )
-    wide, narrow = both(lambda width: _draw(curves, width))
-    legend = [(style, name) for style, name, _ in curves]
-    return Figure(
-        "curves", "Uncertainty left in the worst classes", caption, wide, narrow, _table(curves), legend
-    )
+    most = max(max(curve[-1][0] for _, _, curve in curves), 1e-300)
+    top = max(max(bits for _, _, curve in curves for _, bits in curve), 1e-300)
+    axes = Across(0.0, most, "ε, in units of the column; upwards: bits"), Upwards(top)
+    return stepped("curves", "Uncertainty left in the worst classes", caption, curves, axes, _table(curves))
 
 
 def class_name(risk: ClassRisk) -> str:
@@ -56,29 +54,23 @@ def height(curve: Points, width: float) -> float:
     return curve[max(bisect_right([epsilon for epsilon, _ in curve], width) - 1, 0)][1]
 
 
-def _draw(curves: Sequence[tuple[int, str, Points]], width: int) -> Drawing:
-    empty = frame(width)
-    most = max(max(curve[-1][0] for _, _, curve in curves), 1e-300)
-    top = max(max(bits for _, _, curve in curves for _, bits in curve), 1e-300)
+def round_widths(most: float) -> list[float]:
+    """Thirteen at most, from 0 on: multiples of 1, 2 or 5 times a power of ten.
 
-    def x(at: float) -> float:
-        return place(at, 0.0, most, empty.left, empty.right)
-
-    def y(bits: float) -> float:
-        return place(bits, 0.0, top, empty.bottom, empty.top)
-
-    lines = [Line(steps(curve, x, y, empty.right), style) for style, _, curve in curves]
-    return replace(
-        empty,
-        x_ticks=[Tick(x(at), number(at)) for at in round_ticks(0, most, 6 if width > 400 else 5)],
-        y_ticks=[Tick(y(bits), number(bits), "end") for bits in round_ticks(0, top, 6)],
-        x_title="ε, in units of the column; upwards: bits",
-        lines=lines[::-1],
-    )
+    >>> round_widths(240)
+    [0.0, 20.0, 40.0, 60.0, 80.0, 100.0, 120.0, 140.0, 160.0, 180.0, 200.0, 220.0, 240.0]
+    """
+    if not most > 0:
+        return [0.0]
+    power = 10.0 ** math.floor(math.log10(most / 12))
+    step = next(power * factor for factor in (1, 2, 5, 10, 20) if most / (power * factor) <= 12)
+    return [round(place * step, 12) for place in range(int(most / step + 1e-9) + 1)]
 
 
 def _table(curves: Sequence[tuple[int, str, Points]]) -> Table:
     most = max(curve[-1][0] for _, _, curve in curves)
-    at = round_ticks(0, most, 13) if most > 0 else [0.0]
-    rows = [[number(width), *(f"{height(curve, width):.3f}" for _, _, curve in curves)] for width in at]
+    rows = [
+        [number(width), *(f"{height(curve, width):.3f}" for _, _, curve in curves)]
+        for width in round_widths(most)
+    ]
     return Table(("ε", *(f"Bits: {name}" for _, name, _ in curves)), rows)

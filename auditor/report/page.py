@@ -16,6 +16,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from auditor.history.findings import Findings
+from auditor.report.chart import STYLES
 from auditor.report.curves import class_name, curve_figure
 from auditor.report.figures import counted, interval, moment, number, percent
 from auditor.report.packed import PROOFS, STATIC_MOST, TEXT_MOST, Texts, packed, view
@@ -110,7 +111,7 @@ def environment() -> Environment:
         "policy": lambda text: visible(cut(text, TEXT_MOST)),
         "statement": lambda text: visible(cut(text, MOST_TEXT)),
     }
-    environment.globals |= {"counted": counted, "interval": interval, "percent": percent}
+    environment.globals |= {"counted": counted, "interval": interval, "percent": percent, "styles": STYLES}
     return environment
 
 

@@ -6,15 +6,14 @@ else by the statements' numbers, which the caption says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from auditor.history.findings import Findings, Moment
-from auditor.report.chart import TICK_WIDTH, Drawing, Figure, Line, Table, Tick, both, frame, place, steps
-from auditor.report.figures import brief_moment, number, one_clock
+from auditor.report.chart import Across, Figure, Table, Upwards, stepped
 from auditor.report.figures import moment as time_text
-from auditor.report.scales import round_ticks, round_times
+from auditor.report.figures import number, one_clock
 from auditor.report.tally import leading
 from auditor.report.visible import line
 
@@ -22,127 +21,93 @@ MOST_PARTIES = 5
 """Lines that can be told apart in one chart; the table of parties has the others."""
 MOST_ROWS = 200
 """Rows of a chart's table."""
+SHORTEST = 2.0
+"""Seconds of an axis of time: labels tell seconds apart."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Time, or the numbers of statements, as seconds or numbers."""
+    """Time, or the numbers of statements."""
 
-    low: float
-    high: float
-    by_time: bool
-    zero: datetime | None
+    across: Across
 
-    def of(self, moment: Moment) -> float:
-        """Where a moment stands on it."""
-        if self.zero is None or moment.time is None:
-            return float(moment.statement)
-        return (moment.time - self.zero).total_seconds()
+    @classmethod
+    def of(cls, moments: Sequence[tuple[int, datetime | None]]) -> Axis:
+        """Of statements by number and time: time where all have one, in order, on one clock."""
+        ordered = sorted(moments, key=lambda each: each[0])
+        times = [time for _, time in ordered]
+        known = [time for time in times if time is not None]
+        if one_clock(times) and known == sorted(known):
+            span = (known[-1] - known[0]).total_seconds()
+            if span >= SHORTEST:
+                return cls(Across(0.0, span, since=known[0]))
+        first, last = ordered[0][0], max(ordered[-1][0], 1)
+        return cls(Across(float(first), float(last), "number of the statement", whole=True))
 
-    def ticks(self, most: int) -> list[tuple[float, str]]:
-        """Round places on it."""
-        if self.zero is None:
-            return [(at, number(at)) for at in round_ticks(self.low, self.high, most, whole=True)]
-        begin, end = self.zero, self.zero + timedelta(seconds=self.high)
-        ticks = round_times(begin, end, most)
-        if len(ticks) < 2:  # a short axis between two round times
-            near = begin.date() == end.date()
-            ticks = [(at, f"{at:%H:%M:%S}" if near else brief_moment(at)) for at in (begin, end)]
-        return [((at - begin).total_seconds(), label) for at, label in ticks]
+    @property
+    def said(self) -> str:
+        """What it shows, for a caption."""
+        if self.across.since is not None:
+            return "by time"
+        return "by the number of the statement, as there are no times in order, or all are one"
+
+    def at(self, number: int, time: datetime | None) -> float:
+        """Where a statement stands on it."""
+        zero = self.across.since
+        return float(number) if zero is None or time is None else (time - zero).total_seconds()
 
 
 def timelines(found: Findings, limit: float | None) -> list[Figure]:
     """Two figures: records located, and the highest risk; none where nothing taught anything."""
     if not found.timeline:
         return []
-    axis = _axis(found.timeline)
+    axis = Axis.of([(m.statement, m.time) for m in found.timeline])
     parties = [party.party for party in leading(found)][:MOST_PARTIES]
     moments = sorted(found.timeline, key=lambda m: m.statement)
     histories = {name: [m for m in moments if m.party == name] for name in parties}
     histories = {name: history for name, history in histories.items() if history}
-    what = "by time" if axis.by_time else "by the number of the statement, as the log has no times in order"
-    most = max(m.located for history in histories.values() for m in history) if histories else 0
-    legend = [(style, line(name, 60)) for style, name in enumerate(histories)]
     if not histories:
         return []
-    located = _draw(histories, axis, lambda m: float(m.located), max(most, 1), None)
-    risk = _draw(histories, axis, lambda m: m.risk, 1.0, limit)
+    most = max(m.located for history in histories.values() for m in history)
     return [
-        Figure(
+        stepped(
             "located",
             "Records located",
-            f"Records beyond the limit, as each party’s knowledge grew, {what}.",
-            *both(located),
+            f"Records beyond the limit, as each party’s knowledge grew, {axis.said}.",
+            _series(histories, axis, lambda m: float(m.located)),
+            (axis.across, Upwards(max(most, 1), whole=True)),
             _table(histories, "located"),
-            legend,
         ),
-        Figure(
+        stepped(
             "risk",
             "Highest risk of any class",
-            "0: nothing is excluded for anybody. 1: somebody’s value is known. " + _limit_words(limit),
-            *both(risk),
+            "0: nothing is excluded for anybody. 1: somebody’s value is known. " + limit_words(limit),
+            _series(histories, axis, lambda m: m.risk),
+            (axis.across, Upwards(1.0, rule=None if limit is None else (limit, "limit"))),
             _table(histories, "risk"),
-            legend,
         ),
     ]
 
 
-def _limit_words(limit: float | None) -> str:
+def limit_words(limit: float | None) -> str:
+    """What stands below a picture that has the limit in it."""
     return "" if limit is None else f"The policy’s limit is {number(limit)}."
 
 
-def _axis(moments: Sequence[Moment]) -> Axis:
-    ordered = sorted(moments, key=lambda m: m.statement)
-    times = [m.time for m in ordered]
-    if one_clock(times):
-        known = [time for time in times if time is not None]
-        if known == sorted(known) and known[0] < known[-1]:
-            return Axis(0.0, (known[-1] - known[0]).total_seconds(), True, known[0])
-    return Axis(float(ordered[0].statement), float(max(ordered[-1].statement, 1)), False, None)
+Histories = Mapping[str, Sequence[Moment]]
 
 
-Histories = dict[str, list[Moment]]
-
-
-def _draw(
-    histories: Histories, axis: Axis, value: Callable[[Moment], float], top: float, limit: float | None
-) -> Callable[[int], Drawing]:
-    def drawn(width: int) -> Drawing:
-        empty = frame(width)
-
-        def x(at: float) -> float:
-            return place(at, axis.low, axis.high, empty.left, empty.right)
-
-        def y(level: float) -> float:
-            return place(level, 0.0, top, empty.bottom, empty.top)
-
-        lines = []
-        for style, history in enumerate(histories.values()):
-            points = [(axis.low, 0.0), *((axis.of(m), value(m)) for m in history)]
-            lines.append(Line(steps(points, x, y, empty.right), style))
-        return replace(
-            empty,
-            x_ticks=_x_ticks(axis.ticks(max(2, (empty.right - empty.left) // TICK_WIDTH)), x, empty),
-            y_ticks=[
-                Tick(y(at), number(at), "end")
-                for at in round_ticks(0, top, 6, whole=top > 1 or limit is None)
-            ],
-            x_title="" if axis.by_time else "number of the statement",
-            lines=lines[::-1],  # the first is the most important and lies on top
-            rule=None if limit is None else Tick(y(limit), "limit", "end"),
+def _series(
+    histories: Histories, axis: Axis, value: Callable[[Moment], float]
+) -> list[tuple[int, str, list[tuple[float, float]]]]:
+    return [
+        (
+            style,
+            line(name, 60),
+            [(axis.across.low, 0.0), *((axis.at(m.statement, m.time), value(m)) for m in history)],
         )
-
-    return drawn
-
-
-def _x_ticks(ticks: list[tuple[float, str]], x: Callable[[float], float], drawing: Drawing) -> list[Tick]:
-    edge = TICK_WIDTH / 3
-    found = []
-    for at, label in ticks:
-        pixel = x(at)
-        near_left, near_right = pixel - drawing.left < edge, drawing.right - pixel < edge
-        found.append(Tick(pixel, label, "start" if near_left else "end" if near_right else "middle"))
-    return found
+        for style, (name, history) in enumerate(histories.items())
+    ]
 
 
 def _table(histories: Histories, what: str) -> Table:

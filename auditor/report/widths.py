@@ -6,12 +6,11 @@ Promise: every record is in exactly one row; a width of 0 has a row of its own.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from auditor.history.findings import Findings, PartyFindings
-from auditor.report.chart import Bar, Drawing, Figure, Table, both
+from auditor.report.chart import Bar, Figure, Table, bars
 from auditor.report.figures import number
 from auditor.report.tally import leading
 from auditor.report.visible import line
@@ -21,7 +20,6 @@ MOST_ROWS = 12
 """Rows; of more different widths classes are made."""
 MOST_PARTIES = 8
 """Columns of the table."""
-_ROW = 26
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,11 @@ def width_figure(found: Findings) -> Figure | None:
     ]
     left = len(parties) - len(counts)
     note = f"{left} more parties are in the JSON." if left else ""
-    wide, narrow = both(lambda width: _draw(bins, counts[shown], before, width))
-    return Figure(
-        "widths", "How wide the remaining ranges are", caption, wide, narrow, Table(columns, rows, note)
-    )
+    drawn = [
+        Bar(str(one), counts[shown][place], f"{counts[shown][place]:,}", before[place], one.high == 0)
+        for place, one in enumerate(bins)
+    ]
+    return bars("widths", "How wide the remaining ranges are", caption, drawn, Table(columns, rows, note))
 
 
 def _bins(parties: Sequence[PartyFindings], prior: float) -> list[Bin]:
@@ -79,26 +78,3 @@ def _bins(parties: Sequence[PartyFindings], prior: float) -> list[Bin]:
 
 def _counted(party: PartyFindings, bins: Sequence[Bin]) -> list[int]:
     return [sum(count for width, count in party.widths if one.holds(width)) for one in bins]
-
-
-def _draw(bins: Sequence[Bin], after: Sequence[int], before: Sequence[int], width: int) -> Drawing:
-    left, right, top = 104, width - 64, 8
-    most = max(*after, *before, 1)
-
-    def length(count: int) -> float:
-        return max(2.0, math.floor((right - left) * count / most)) if count else 0.0
-
-    bars = [
-        Bar(
-            y=top + place * _ROW,
-            height=_ROW - 8,
-            width=length(after[place]),
-            label=str(one),
-            count=f"{after[place]:,}",
-            before=length(before[place]),
-            grave=one.high == 0,
-        )
-        for place, one in enumerate(bins)
-    ]
-    bottom = top + len(bins) * _ROW
-    return Drawing(width, bottom + 4, left, right, top, bottom, bars=bars)

@@ -6,6 +6,7 @@ Adding an answer is cheap: caches are brought up to date when something is asked
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from fractions import Fraction
 from math import ceil, floor, inf, lcm
 from typing import TYPE_CHECKING
@@ -126,6 +127,14 @@ class AnsweredSystem:
         self._trials = dict[int, Question]()  # the last one about so many records, and about more
         self._likely_now: tuple[object, Likely] | None = None
         self._carriers_now: tuple[Likely, Carriers] | None = None
+
+    def beside(self) -> AnsweredSystem:
+        """Another system that knows the same: what that one is asked and learns, this one never hears of."""
+        found, names = copy(self), ("answers", "ranges", "observed", "_atoms", "_kept")
+        shared = {id(each): each for each in (*self.answers, *self.observed, self.prior)}
+        vars(found).update(deepcopy({name: getattr(self, name) for name in names}, shared))
+        found._trials, found._solved, found._likely_now, found._carriers_now = {}, None, None, None
+        return found
 
     # --- answers
 

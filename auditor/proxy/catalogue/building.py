@@ -14,7 +14,7 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
-from auditor.proxy.catalogue.objects import PUBLIC, Described, schema_oids
+from auditor.proxy.catalogue.objects import Described, schema_oids
 from auditor.proxy.catalogue.relations import (
     CATALOG,
     INFORMATION,
@@ -36,25 +36,9 @@ KEYWORDS = "cae_keywords"
 """The table behind pg_get_keywords()."""
 
 _OWNER_OID, _FIRST_USER = 10, 100_000
-_DATABASE_OID = 90_000_000
-"""Above what is built in, as tools take it; apart from tables, so that a new table moves nothing."""
 _COUNTED = ("pg_stat_all_tables", "pg_stat_user_tables", "pg_statio_all_tables", "pg_statio_user_tables")
-_CLASSES = 1259
-"""pg_class's own OID."""
 _MEMORY = "256MB"
-_COLLATED = frozenset({"text", "varchar", "bpchar"})
 _VIEW = re.compile(r"^-- ([ci]\.\w+)$\n(.*?);$", re.MULTILINE | re.DOTALL)
-_SPELLED = {
-    "bool": "boolean", "char": '"char"', "int8": "bigint", "int2": "smallint", "int4": "integer",
-    "float4": "real", "float8": "double precision", "bpchar": "character", "varchar": "character varying",
-    "varbit": "bit varying", "time": "time", "timestamp": "timestamp", "timestamptz": "timestamp",
-    "timetz": "time",
-}  # fmt: skip
-_ENDINGS = {
-    "time": " without time zone", "timestamp": " without time zone", "timestamptz": " with time zone",
-    "timetz": " with time zone",
-}  # fmt: skip
-
 Row = Mapping[str, object]
 
 
@@ -77,6 +61,7 @@ def build(tables: Sequence[Described], database: str, users: Sequence[str]) -> d
         if f"{HOMES[relation.schema]}.{relation.name}" not in views:
             _create(connection, relation, filled.get(relation.name, ()))
     _helpers(connection, tables, database)
+    connection.execute(_text("helpers.sql"))
     connection.execute(_text("functions.sql"))
     for name, query in views.items():
         home, _, bare = name.partition(".")
@@ -101,16 +86,18 @@ def _text(name: str) -> str:
 
 
 def _create(connection: duckdb.DuckDBPyConnection, relation: Relation, found: Iterable[Row]) -> None:
+    columns = {field.name: stored_as(field.type) for field in relation.fields}
+    shared = _defaults().get(relation.name, {})
     name = f"{HOMES[relation.schema]}.{quoted(relation.name)}"
-    listed = ", ".join(f"{quoted(field.name)} {stored_as(field.type)}" for field in relation.fields)
-    connection.execute(f"CREATE TABLE {name} ({listed})")
-    _insert(connection, name, [field.name for field in relation.fields], list(found))
+    _table(connection, name, columns, [{**shared, **row} for row in found])
 
 
-def _insert(
-    connection: duckdb.DuckDBPyConnection, name: str, columns: Sequence[str], found: Sequence[Row]
+def _table(
+    connection: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, str], found: Sequence[Row]
 ) -> None:
-    """Insert rows of texts, numbers and truths; a missing column is NULL."""
+    """Make a table of rows of texts, numbers and truths; a missing column is NULL."""
+    listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns.items())
+    connection.execute(f"CREATE TABLE {name} ({listed})")
     if not found:
         return
     given = pa.table(
@@ -119,6 +106,15 @@ def _insert(
     connection.register("given", given)
     connection.execute(f"INSERT INTO {name} SELECT * FROM given")
     connection.unregister("given")
+
+
+@cache
+def _defaults() -> dict[str, dict[str, str]]:
+    """By relation, what all rows that are made here have in common."""
+    return {
+        row["relation"] or "": dict(each.split("=", 1) for each in (row["values"] or "").split())
+        for row in rows("defaults")
+    }
 
 
 def _as_text(value: object) -> str | None:
@@ -142,24 +138,12 @@ def _built_in() -> dict[str, list[Row]]:
 
 def _of_server(database: str, users: Sequence[str]) -> dict[str, list[Row]]:
     """Databases, roles: what the names of database and users decide."""
-    role: Row = dict.fromkeys(
-        ("rolsuper", "rolcreaterole", "rolcreatedb", "rolcanlogin", "rolreplication", "rolbypassrls"), False
-    )
-    shared: Row = {**role, "rolinherit": True, "rolconnlimit": -1, "rolpassword": "********"}
-    roles: list[Row] = [{**shared, "rolname": OWNER, "oid": _OWNER_OID}]
-    for number, user in enumerate(sorted(set(users) - {OWNER})):
-        roles.append({**shared, "rolname": user, "oid": _FIRST_USER + number, "rolcanlogin": True})
-    return {
-        "pg_roles": roles,
-        "pg_database": [
-            {
-                "oid": _DATABASE_OID, "datname": database, "datdba": _OWNER_OID, "encoding": 6,
-                "datlocprovider": "c", "datistemplate": False, "datallowconn": True, "datconnlimit": -1,
-                "datfrozenxid": 0, "datminmxid": 0, "dattablespace": 1663, "datcollate": "C",
-                "datctype": "C.UTF-8",
-            }
-        ],
-    }  # fmt: skip
+    roles: list[Row] = [{"rolname": OWNER, "oid": _OWNER_OID, "rolcanlogin": False}]
+    roles += [
+        {"rolname": user, "oid": _FIRST_USER + number}
+        for number, user in enumerate(sorted(set(users) - {OWNER}))
+    ]
+    return {"pg_roles": roles, "pg_database": [{"datname": database}]}
 
 
 def _of_user(tables: Sequence[Described]) -> dict[str, list[Row]]:
@@ -176,10 +160,7 @@ def _of_user(tables: Sequence[Described]) -> dict[str, list[Row]]:
         classes.append(_class(table.oid, table.name, homes[table.schema], table.kind, len(table.attributes)))
         for number, column in enumerate(table.attributes, 1):
             attributes.append(_attribute(table.oid, number, column.name, column.type, column.modifier, False))
-    spaces: list[Row] = [
-        {"oid": oid, "nspname": name, "nspowner": _OWNER_OID, "nspacl": _granted("U")}
-        for name, oid in homes.items()
-    ]
+    spaces: list[Row] = [{"oid": oid, "nspname": name} for name, oid in homes.items()]
     # Tools join these for the tables' names; what they count is not told.
     counted: list[Row] = [
         {"relid": table.oid, "schemaname": table.schema, "relname": table.name}
@@ -187,8 +168,10 @@ def _of_user(tables: Sequence[Described]) -> dict[str, list[Row]]:
         if table.kind == "r"
     ]
     remarks: list[Row] = [
-        {"objoid": oid, "classoid": _CLASSES, "objsubid": place, "description": text}
-        for oid, place, text in _remarks(tables)
+        {"objoid": table.oid, "objsubid": number, "description": column.remark}
+        for table in tables
+        for number, column in enumerate(table.attributes, 1)
+        if column.remark
     ]
     return {
         "pg_namespace": spaces, "pg_class": classes, "pg_attribute": attributes, "pg_description": remarks,
@@ -196,145 +179,33 @@ def _of_user(tables: Sequence[Described]) -> dict[str, list[Row]]:
     }  # fmt: skip
 
 
-def _remarks(tables: Sequence[Described]) -> list[tuple[int, int, str]]:
-    """What is said of columns: that they are protected."""
-    return [
-        (table.oid, number, column.remark)
-        for table in tables
-        for number, column in enumerate(table.attributes, 1)
-        if column.remark
-    ]
-
-
-def _granted(privilege: str) -> str:
-    """Access that everybody has, as PostgreSQL writes it; nobody may do more."""
-    return f"{{{OWNER}={privilege}/{OWNER},={privilege}/{OWNER}}}"
-
-
 def _class(oid: int, name: str, space: int, kind: str, columns: int) -> Row:
+    table = kind == "r"
     return {
-        "oid": oid, "relname": name, "relnamespace": space, "reltype": 0, "reloftype": 0,
-        "relowner": _OWNER_OID,
-        "relam": 2 if kind == "r" else 0, "relfilenode": 0, "reltablespace": 0, "relpages": 0,
-        "reltuples": -1,
-        "relallvisible": 0, "reltoastrelid": 0, "relhasindex": False, "relisshared": False,
-        "relpersistence": "p", "relkind": kind, "relnatts": columns, "relchecks": 0,
-        "relhasrules": kind == "v",
-        "relhastriggers": False, "relhassubclass": False, "relrowsecurity": False,
-        "relforcerowsecurity": False,
-        "relispopulated": True, "relreplident": "d" if kind == "r" else "n", "relispartition": False,
-        "relrewrite": 0, "relfrozenxid": 0, "relminmxid": 0, "relacl": _granted("r"),
+        "oid": oid, "relname": name, "relnamespace": space, "relam": 2 if table else 0, "relkind": kind,
+        "relnatts": columns, "relhasrules": kind == "v", "relreplident": "d" if table else "n",
     }  # fmt: skip
 
 
 def _attribute(oid: int, number: int, name: str, kind: str, modifier: int, required: bool) -> Row:
-    type_ = _types()[kind]
     return {
-        "attrelid": oid, "attname": name, "atttypid": type_["oid"], "attstattarget": -1,
-        "attlen": type_["typlen"],
-        "attnum": number, "attndims": int(kind.startswith("_")), "attcacheoff": -1, "atttypmod": modifier,
-        "attbyval": type_["typbyval"], "attalign": type_["typalign"], "attstorage": type_["typstorage"],
-        "attcompression": "", "attnotnull": required, "atthasdef": False, "atthasmissing": False,
-        "attidentity": "", "attgenerated": "", "attisdropped": False, "attislocal": True, "attinhcount": 0,
-        "attcollation": type_["typcollation"],
+        "attrelid": oid, "attname": name, "atttypid": type_oids()[kind], "attnum": number,
+        "atttypmod": modifier, "attnotnull": required,
     }  # fmt: skip
 
 
-@cache
-def _types() -> dict[str, dict[str, str | None]]:
-    return {str(row["typname"]): row for row in rows("pg_type")}
-
-
 def _helpers(connection: duckdb.DuckDBPyConnection, tables: Sequence[Described], database: str) -> None:
-    """What the macros look up."""
-    spelled = _spellings()
-    names: list[tuple[str, int | str | None]] = list(type_oids().items())
-    for oid, base, start, ending, brackets in spelled:
-        names += [(f"{start}{ending}{brackets}", oid)] + [(f"{base}[]", oid)] * bool(brackets)
-    names += [("int", 23), ("decimal", 1700), ("float", 701)]
+    """What helpers.sql and the macros look up, and no relation holds."""
     settings = [
         (str(row["name"]).lower(), quantities.shown(row["setting"] or "", row["unit"] or ""))
         for row in rows("pg_settings")
     ]
-    keywords = [tuple(row.values()) for row in rows("keywords")]
     definitions = [(each.oid, f" {each.definition};") for each in tables if each.definition]
     for name, columns, found in (
-        ("database", "itself VARCHAR", [(database,)]),
-        ("reserved", "word VARCHAR", [(word,) for word in sorted(_reserved())]),
-        ("settings", "name VARCHAR, value VARCHAR", settings),
-        ("definitions", "defined UINTEGER, definition VARCHAR", definitions),
-        (
-            "spellings",
-            "kind UINTEGER, base VARCHAR, spelled VARCHAR, ending VARCHAR, brackets VARCHAR",
-            spelled,
-        ),
-        ("types", "type_name VARCHAR, type UINTEGER", names),
-        ("classes", "class_name VARCHAR, class UINTEGER, rank INTEGER", _class_names(tables, database)),
-        ("shown_classes", "shown_class UINTEGER, shown VARCHAR, visible BOOLEAN", _shown(tables)),
-        ("remarks", "remarked UINTEGER, place INTEGER, remark VARCHAR", _remarks(tables)),
+        ("database", {"cae_itself": "VARCHAR"}, [(database,)]),
+        ("settings", {"cae_name": "VARCHAR", "cae_value": "VARCHAR"}, settings),
+        ("definitions", {"cae_defined": "UINTEGER", "cae_definition": "VARCHAR"}, definitions),
     ):
-        fields = [f"cae_{each}" for each in columns.split(", ")]
-        connection.execute(f"CREATE TABLE c.cae_{name} ({', '.join(fields)})")
-        places = [each.split()[0] for each in fields]
-        _insert(connection, f"c.cae_{name}", places, [dict(zip(places, row, strict=True)) for row in found])
-    connection.execute(
-        f"CREATE TABLE c.{KEYWORDS} ({', '.join(f'{each} VARCHAR' for each in rows('keywords')[0])})"
-    )
-    places = list(rows("keywords")[0])
-    _insert(connection, f"c.{KEYWORDS}", places, [dict(zip(places, row, strict=True)) for row in keywords])
-    for name, columns, source in (
-        ("procs", "oid AS cae_proc, proname AS cae_proc_name", "pg_proc"),
-        ("spaces", "oid AS cae_space, nspname AS cae_space_name", "pg_namespace"),
-        ("roles", "oid AS cae_role, rolname AS cae_role_name", "pg_roles"),
-    ):
-        connection.execute(f"CREATE TABLE c.cae_{name} AS SELECT {columns} FROM c.{source}")
-
-
-def _spellings() -> list[tuple[str | None, str, str, str, str]]:
-    """OID, name, and the parts that format_type() makes of each type."""
-    found = []
-    for name, row in _types().items():
-        base = name.removeprefix("_") if row["typelem"] != "0" else name
-        brackets = "[]" if base != name else ""
-        found.append((row["oid"], base, _SPELLED.get(base, base), _ENDINGS.get(base, ""), brackets))
-    return found
-
-
-@cache
-def _reserved() -> frozenset[str]:
-    """PostgreSQL's words that quote_ident() puts into quotes."""
-    return frozenset(str(row["word"]) for row in rows("keywords") if row["catcode"] != "U")
-
-
-def quote_ident(name: str) -> str:
-    """A name as PostgreSQL's quote_ident() writes it."""
-    plain = re.fullmatch(r"[a-z_][a-z0-9_$]*", name) and name not in _reserved()
-    return name if plain else quoted(name)
-
-
-def _all_classes(tables: Sequence[Described]) -> list[tuple[str, str, int]]:
-    found = [(each.schema, each.name, each.oid) for each in relations().values()]
-    return found + [(each.schema, each.name, each.oid) for each in tables]
-
-
-def _shown(tables: Sequence[Described]) -> list[tuple[int, str, bool]]:
-    """How a regclass is shown: with its schema unless the name alone finds it; and whether it does."""
-    built_in = {name for schema, name in relations() if schema == CATALOG}
-    found = []
-    for schema, name, oid in _all_classes(tables):
-        visible = schema == CATALOG or (schema == PUBLIC and name not in built_in)
-        text = quote_ident(name) if visible else f"{quote_ident(schema)}.{quote_ident(name)}"
-        found.append((oid, text, visible))
-    return found
-
-
-def _class_names(tables: Sequence[Described], database: str) -> list[tuple[str, int, int]]:
-    """Every way to write the name of a relation; the lower rank wins, as the search path has it."""
-    found = []
-    for schema, name, oid in _all_classes(tables):
-        rank = {CATALOG: 0, PUBLIC: 1}.get(schema, 2)
-        bare = {quote_ident(name), quoted(name)}
-        texts = {f"{one}.{two}" for one in {quote_ident(schema), quoted(schema)} for two in bare}
-        whole = {f"{base}.{text}" for base in {quote_ident(database), quoted(database)} for text in texts}
-        found += [(text, oid, rank) for text in sorted(texts | whole | (bare if rank < 2 else set()))]
-    return found
+        _table(connection, f"c.cae_{name}", columns, [dict(zip(columns, row, strict=True)) for row in found])
+    keywords = rows("keywords")
+    _table(connection, f"c.{KEYWORDS}", dict.fromkeys(keywords[0], "VARCHAR"), keywords)

@@ -18,6 +18,7 @@ from auditor.proxy.catalogue.columns import kind_of
 from auditor.proxy.catalogue.errors import NO_OBJECT, CatalogueError, not_imitated
 from auditor.proxy.catalogue.functions import ABOUT, PLAIN, SESSION
 from auditor.proxy.catalogue.nodes import bounded, call, listed, shown_as_text, subscripts, typed
+from auditor.proxy.catalogue.parameters import literal
 from auditor.proxy.catalogue.relations import rows, stored_as
 from auditor.proxy.catalogue.session import Change, Context
 from auditor.proxy.values import quantities
@@ -86,7 +87,7 @@ class Calls:
         constants = self._constants()
         if name in constants:
             value, kind = constants[name]
-            return typed(_constant_of(value), kind)
+            return typed(literal(value), kind)
         if name == "current_schemas":
             implicit = not arguments or not isinstance(arguments[0], exp.Boolean) or bool(arguments[0].this)
             seen = ["pg_catalog", "public"] if implicit else ["public"]
@@ -107,7 +108,7 @@ class Calls:
         """Names of the roles that anybody but an administrator sees: their own, and the tables' owner."""
         return [exp.Literal.string(OWNER), exp.Literal.string(self.context.user)]
 
-    def _constants(self) -> Mapping[str, tuple[str | int | bool | None, str]]:
+    def _constants(self) -> Mapping[str, tuple[str | int | None, str]]:
         context = self.context
         started = (context.started or _STARTED).isoformat(sep=" ")
         return {
@@ -117,25 +118,12 @@ class Calls:
                 ("current_user", "session_user", "user", "current_role"), (context.user, "VARCHAR")
             ),
             "current_schema": ("public", "VARCHAR"),
-            "getdatabaseencoding": ("UTF8", "VARCHAR"),
             "inet_server_addr": (context.server_address, "VARCHAR"),
             "inet_client_addr": (context.client_address, "VARCHAR"),
             "inet_server_port": (context.server_port, "INTEGER"),
             "inet_client_port": (context.client_port, "INTEGER"),
             "pg_backend_pid": (context.pid, "INTEGER"),
             **dict.fromkeys(("pg_postmaster_start_time", "pg_conf_load_time"), (started, "TIMESTAMPTZ")),
-            **dict.fromkeys(
-                ("pg_is_in_recovery", "pg_is_wal_replay_paused", "pg_jit_available"), (False, "BOOLEAN")
-            ),
-            **dict.fromkeys(("pg_current_xact_id", "txid_current"), (1, "BIGINT")),
-            **dict.fromkeys(("txid_current_if_assigned", "pg_current_xact_id_if_assigned"), (None, "BIGINT")),
-            **dict.fromkeys(
-                ("pg_current_wal_lsn", "pg_last_wal_receive_lsn", "pg_last_wal_replay_lsn"), (None, "VARCHAR")
-            ),
-            "pg_last_xact_replay_timestamp": (None, "TIMESTAMPTZ"),
-            "pg_is_other_temp_schema": (False, "BOOLEAN"),
-            "pg_my_temp_schema": (0, "UINTEGER"),
-            "pg_advisory_unlock_all": ("", "VARCHAR"),
         }
 
     def _setting(self, arguments: list[exp.Expr]) -> exp.Expr:
@@ -175,7 +163,7 @@ class Calls:
             raise not_imitated("set_config() under a condition")
         text = None if isinstance(value, exp.Null) else value.name
         self.changes.append(Change(name.name.lower(), text, bool(local.this)))
-        return typed(_constant_of(_as_shown(name.name.lower(), text)), "VARCHAR")
+        return typed(literal(_as_shown(name.name.lower(), text)), "VARCHAR")
 
 
 def _as_shown(name: str, value: str | None) -> str | None:
@@ -197,14 +185,6 @@ def _written_out(node: exp.Expr) -> exp.Expr | None:
     while isinstance(node, exp.Cast | exp.Paren):
         node = node.this
     return node if isinstance(node, exp.Literal | exp.Null) else None
-
-
-def _constant_of(value: str | int | bool | None) -> exp.Expr:
-    if value is None:
-        return exp.null()
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    return exp.Literal.number(value) if isinstance(value, int) else exp.Literal.string(value)
 
 
 def _number(version: str) -> str:

@@ -233,27 +233,28 @@ class _Side:
 
     def run(self, translated: Translated, limits: Limits, zone: str) -> tuple[list[str], pa.Table]:
         """DuckDB's types and the rows of a statement."""
-        with self._lock:
-            cursor = self.connection.cursor()
-        with closing(cursor), watched(cursor, limits.seconds) as watch:
-            try:
-                cursor.execute(f"SET SESSION TimeZone = '{session_zone(zone).engine}'")
-                types = [str(each) for each in cursor.sql(translated.sql).types]
-                return types, fetch(cursor, translated.sql, limits)
-            except LargeResult:
-                raise CatalogueError("the result is too large for the catalogue", TOO_MUCH) from None
-            except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
-                raise _told(error, watch.expired) from None
+        with self._cursor(limits) as cursor:
+            cursor.execute(f"SET SESSION TimeZone = '{session_zone(zone).engine}'")
+            types = [str(each) for each in cursor.sql(translated.sql).types]
+            return types, fetch(cursor, translated.sql, limits)
 
     def describe(self, translated: Translated, limits: Limits) -> tuple[list[str], list[str]]:
         """DuckDB's types and names of the columns of a statement, which does not run."""
+        with self._cursor(limits) as cursor:
+            relation = cursor.sql(translated.sql)
+            return [str(each) for each in relation.types], list(relation.columns)
+
+    @contextmanager
+    def _cursor(self, limits: Limits) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor for one statement, whose time is limited."""
         with self._lock:
             cursor = self.connection.cursor()
         with closing(cursor), watched(cursor, limits.seconds) as watch:
             try:
-                relation = cursor.sql(translated.sql)
-                return [str(each) for each in relation.types], list(relation.columns)
-            except (duckdb.Error, RuntimeError) as error:
+                yield cursor
+            except LargeResult:
+                raise CatalogueError("the result is too large for the catalogue", TOO_MUCH) from None
+            except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
                 raise _told(error, watch.expired) from None
 
 

@@ -14,6 +14,7 @@ from sqlglot import exp
 from auditor.proxy.catalogue.errors import CatalogueError, not_imitated
 from auditor.proxy.catalogue.functions import ABOUT, PLAIN
 from auditor.proxy.catalogue.relations import VECTORS, Relation, relations
+from auditor.proxy.values.expressions import NAMES
 
 MOST_COLUMNS = 1664
 """Of a result or of anything that one is made of, as in PostgreSQL."""
@@ -22,14 +23,6 @@ Columns = list[tuple[str, str]]
 _KIND, _RELATION, _WORD = "kind", "relation", "word"
 _NAMES = frozenset({exp.CurrentUser, exp.SessionUser, exp.CurrentSchema, exp.CurrentCatalog})
 _TRUTHS = (exp.Connector, exp.Predicate, exp.Not, exp.Exists, exp.In, exp.Between, exp.Is)
-_DUCKDB_KINDS = {
-    "SMALLINT": "int2", "INT": "int4", "BIGINT": "int8", "FLOAT": "float4", "DOUBLE": "float8",
-    "BOOLEAN": "bool",
-    "TEXT": "text", "VARCHAR": "varchar", "CHAR": "bpchar", "BPCHAR": "bpchar", "NAME": "name",
-    "DATE": "date",
-    "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamptz", "DECIMAL": "numeric", "JSON": "json",
-    "JSONB": "jsonb", "UUID": "uuid", "INTERVAL": "interval", "VARBINARY": "bytea", "TIME": "time",
-}  # fmt: skip
 ACCESS = {"grantor": "oid", "grantee": "oid", "privilege_type": "text", "is_grantable": "bool"}
 """The fields of what aclexplode() gives, and their types."""
 FIELDS = {"x": "int4", "n": "int4", **ACCESS}
@@ -120,9 +113,9 @@ def type_name(node: exp.Expr | None) -> str:
         name = name_of(last)
         return _DOMAINS.get(name, name)
     text = str(node.this.value) if isinstance(node.this, exp.DType) else ""
-    if text not in _DUCKDB_KINDS:
+    if text not in NAMES:
         raise not_imitated(f"the type {text.lower()}")
-    return _DUCKDB_KINDS[text]
+    return NAMES[text].name
 
 
 def annotate(query: exp.Expr, known: Mapping[tuple[str, str], Relation]) -> Columns:

@@ -101,6 +101,16 @@ CREATE MACRO cae_aclexplode(x) AS list_transform(x, lambda cae_e: {
     'is_grantable': false});
 CREATE MACRO cae_no_number(a) AS NULL::BIGINT, (a, b) AS NULL::BIGINT;
 
+-- What is the same in every session.
+CREATE MACRO cae_encoding() AS 'UTF8';
+CREATE MACRO cae_false() AS false;
+CREATE MACRO cae_transaction() AS 1::BIGINT;
+CREATE MACRO cae_no_transaction() AS NULL::BIGINT;
+CREATE MACRO cae_no_position() AS NULL::VARCHAR;
+CREATE MACRO cae_no_time() AS NULL::TIMESTAMPTZ;
+CREATE MACRO cae_no_schema() AS 0::UINTEGER;
+CREATE MACRO cae_unlocked() AS '';
+
 -- What a user may do: read tables, use schemas and types, connect.
 CREATE MACRO cae_may_select(a, b) AS contains(lower(b), 'select'), (u, a, b) AS contains(lower(b), 'select');
 CREATE MACRO cae_may_select_column(a, b, d) AS contains(lower(d), 'select'),

@@ -11,6 +11,8 @@ from sqlglot import exp
 from auditor.proxy.catalogue.columns import kind_of, type_name
 from auditor.proxy.catalogue.errors import CatalogueError, not_imitated
 from auditor.proxy.catalogue.relations import stored_as
+from auditor.proxy.values.arrays import parse_text
+from auditor.proxy.values.errors import BadParameter
 
 _OID_FUNCTIONS = ("_is_visible", "description", "pg_get_", "format_type")
 
@@ -86,27 +88,12 @@ def literal(value: object) -> exp.Expr:
 
 def literal_array(text: str) -> exp.Expr:
     """The elements of an array that is written as a text, such as `{a,"b c"}`."""
-    if not (text.startswith("{") and text.endswith("}")):
-        raise CatalogueError(f'malformed array literal: "{text[:40]}"', "22P02")
-    elements, current, position, quoted = [], "", 1, False
-    fresh, end = True, len(text) - 1
-    while position < end:
-        letter = text[position]
-        if letter == "\\" and position + 1 < end:
-            position += 1
-            current += text[position]
-        elif letter == '"':
-            quoted, fresh = not quoted, False
-        elif letter == "," and not quoted:
-            elements.append(current)
-            current, fresh = "", True
-        elif letter in "{}" and not quoted:
-            raise not_imitated("an array of arrays")
-        else:
-            current += letter
-        position += 1
-    if current or not fresh or elements:
-        elements.append(current)
+    try:
+        elements = parse_text(text, str)
+    except BadParameter as error:
+        raise CatalogueError(f'{error}: "{text[:40]}"', error.sqlstate) from None
+    if any(isinstance(each, list) for each in elements):
+        raise not_imitated("an array of arrays")
     return exp.Array(
-        expressions=[exp.null() if each.upper() == "NULL" else exp.Literal.string(each) for each in elements]
+        expressions=[exp.null() if each is None else exp.Literal.string(each) for each in elements]
     )

@@ -69,16 +69,16 @@ def relations() -> Mapping[tuple[str, str], Relation]:
     """All relations by schema and name."""
     found = {}
     for row in rows("relations"):
-        fields = tuple(_field(each) for each in (row["columns"] or "").split())
-        found[row["schema"] or "", row["name"] or ""] = Relation(
-            row["schema"] or "", int(row["oid"] or 0), row["name"] or "", row["kind"] or "", fields
-        )
+        schema, name, kind = (row[each] or "" for each in ("schema", "name", "kind"))
+        fields = fields_of(row["columns"] or "")
+        found[schema, name] = Relation(schema, int(row["oid"] or 0), name, kind, fields)
     return found
 
 
-def _field(text: str) -> Field:
-    name, _, kind = text.partition(":")
-    return Field(name, kind.removesuffix("!"), kind.endswith("!"))
+def fields_of(text: str) -> tuple[Field, ...]:
+    """Columns as the files write them: `oid:oid! relname:name`, of which the first is NOT NULL."""
+    parts = (each.partition(":") for each in text.split())
+    return tuple(Field(name, kind.removesuffix("!"), kind.endswith("!")) for name, _, kind in parts)
 
 
 @cache

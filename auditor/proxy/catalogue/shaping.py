@@ -6,38 +6,12 @@ series.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sqlglot import exp
 
 from auditor.proxy.catalogue.columns import ACCESS
 from auditor.proxy.catalogue.functions import ABOUT, PLAIN, words
-from auditor.proxy.catalogue.relations import CATALOG, rows
+from auditor.proxy.catalogue.relations import CATALOG, fields_of, rows
 
-RELATIONS: Mapping[str, str] = {
-    "pg_show_all_settings": "pg_settings",
-    "pg_available_extension_versions": "pg_available_extension_versions",
-    "pg_available_extensions": "pg_available_extensions",
-    "pg_stat_get_activity": "pg_stat_activity",
-    "pg_lock_status": "pg_locks",
-    "pg_cursor": "pg_cursors",
-    "pg_prepared_statement": "pg_prepared_statements",
-    "pg_prepared_xact": "pg_prepared_xacts",
-    "pg_timezone_names": "pg_timezone_names",
-    "pg_timezone_abbrevs": "pg_timezone_abbrevs",
-    "pg_stat_get_wal_senders": "pg_stat_replication",
-}
-"""Functions whose rows are those of a view; what these take is not looked at."""
-NONE: Mapping[str, Mapping[str, str]] = {
-    "pg_options_to_table": {"option_name": "text", "option_value": "text"},
-    "pg_get_publication_tables": {"relid": "oid", "attrs": "text", "qual": "text"},
-    "pg_listening_channels": {"pg_listening_channels": "text"},
-    "pg_tablespace_databases": {"pg_tablespace_databases": "oid"},
-    "pg_partition_tree": {"relid": "oid", "parentrelid": "oid", "isleaf": "bool", "level": "int4"},
-    "pg_partition_ancestors": {"relid": "oid"},
-    "pg_logical_slot_peek_changes": {"lsn": "text", "xid": "oid", "data": "text"},
-}
-"""Functions that give no row here, with the columns that they would give."""
 _SETTINGS = frozenset(str(row["name"]) for row in rows("pg_settings"))
 _SPREADING = words("unnest generate_series generate_subscripts _pg_expandarray pg_get_keywords cae_keywords")
 
@@ -89,17 +63,18 @@ def _made(function: exp.Anonymous, alias: exp.TableAlias | None) -> exp.Expr | N
     called = alias if alias is not None and alias.this else None
     shown = called.this.copy() if called is not None else exp.to_identifier(name)
     named = exp.TableAlias(this=shown, columns=list(called.args.get("columns") or ()) if called else [])
-    if name in RELATIONS:
-        relation = exp.to_identifier(RELATIONS[name])
-        return exp.Table(this=relation, db=exp.to_identifier(CATALOG), alias=named)
-    if name in NONE:
-        columns = [
-            exp.alias_(
-                exp.Cast(this=exp.null(), to=exp.DataType.build(kind, dialect="postgres", udt=True)), each
-            )
-            for each, kind in NONE[name].items()
+    known = ABOUT.get(name) or PLAIN.get(name)
+    given = known.rows if known is not None else ""
+    if ":" in given:
+        nulls = [
+            (each.name, exp.DataType.build(each.type, dialect="postgres", udt=True))
+            for each in fields_of(given)
         ]
+        columns = [exp.alias_(exp.Cast(this=exp.null(), to=kind), each) for each, kind in nulls]
         return exp.Subquery(this=exp.Select(expressions=columns).where(exp.false()), alias=named)
+    if given:
+        # What such a function takes is not looked at.
+        return exp.Table(this=exp.to_identifier(given), db=exp.to_identifier(CATALOG), alias=named)
     if name == "aclexplode":
         inner = exp.Select(expressions=[exp.alias_(function.copy(), "cae_item")])
         fields = [
@@ -111,7 +86,7 @@ def _made(function: exp.Anonymous, alias: exp.TableAlias | None) -> exp.Expr | N
         return exp.Subquery(
             this=exp.Select(expressions=fields).from_(inner.subquery("cae_items")), alias=named
         )
-    if name in _SPREADING or (name not in ABOUT and name not in PLAIN):
+    if name in _SPREADING or known is None:
         return None
     # A column is called as the table is, unless it has a name of its own.
     column = exp.alias_(function.copy(), shown.copy())

@@ -132,8 +132,8 @@ def _column(
 def _sent(stored: str, kind: str) -> ResultType:
     """The type of a column by DuckDB's, and PostgreSQL's where it is certain."""
     if stored.endswith("[]"):
-        element = _sent(stored[:-2], kind.removeprefix("_"))
-        return ResultType(array_of(element.type), -1, stored, element)
+        inner = _sent(stored[:-2], kind.removeprefix("_"))
+        return ResultType(array_of(inner.type), -1, stored, inner.element or inner)
     if kind:
         return ResultType(BY_NAME[kind], -1, stored)
     if stored == "UINTEGER":

@@ -6,7 +6,7 @@ block failed; the end of a transaction ends its portals; after a fatal error not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from auditor.proxy.protocol import backend
 from auditor.proxy.protocol.backend import Column
@@ -137,10 +137,6 @@ class Answering:
             return []
         assert isinstance(self._asked, Statement)
         return [backend.parameter_description(self._asked.parameter_types)]
-
-    def data_rows(self, rows: Iterable[Sequence[bytes | None]]) -> None:
-        """Rows of encoded values, None for NULL; any number at a time, columns through `zip(*columns)`."""
-        self._answer(Backend.DATA_ROW, backend.data_rows(rows))
 
     def data_row_messages(self, messages: bytes) -> None:
         """Rows as whole DataRow messages: `auditor.proxy.values.writing.RowWriter` makes them in a thread."""

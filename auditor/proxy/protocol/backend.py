@@ -13,7 +13,7 @@ from struct import Struct, pack
 from auditor.proxy.protocol.sqlstate import ErrorFields
 from auditor.proxy.protocol.states import Transaction
 
-_UINT16, _INT32 = Struct(">H"), Struct(">i")
+_UINT16 = Struct(">H")
 _FRAME = Struct(">ci")
 _COLUMN = Struct(">IhIhih")
 
@@ -22,7 +22,6 @@ SSL_ACCEPTED, REFUSED = b"S", b"N"
 
 LONGEST_FIELD = 8_000
 """Characters of one field of an ErrorResponse; some clients take a longer message for a lost connection."""
-_NULL = b"\xff\xff\xff\xff"
 
 
 @dataclass(frozen=True)
@@ -103,24 +102,6 @@ def row_description(columns: Sequence[Column]) -> bytes:
 def parameter_description(types: Sequence[int]) -> bytes:
     """The types of a statement's parameters."""
     return _message(b"t", pack(f">H{len(types)}I", len(types), *types))
-
-
-def data_rows(rows: Iterable[Sequence[bytes | None]]) -> bytes:
-    """Rows of encoded values; None is NULL."""
-    size, frame = _INT32.pack, _FRAME.pack
-    out: list[bytes] = []
-    for row in rows:
-        parts = [_UINT16.pack(len(row))]
-        for value in row:
-            if value is None:
-                parts.append(_NULL)
-            else:
-                parts.append(size(len(value)))
-                parts.append(value)
-        body = b"".join(parts)
-        out.append(frame(b"D", len(body) + 4))
-        out.append(body)
-    return b"".join(out)
 
 
 def copy_out_response(code: int, columns: int) -> bytes:

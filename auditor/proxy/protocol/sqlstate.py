@@ -27,7 +27,6 @@ class SqlState(StrEnum):
 
     SUCCESSFUL_COMPLETION = "00000"
     WARNING = "01000"
-    CONNECTION_DOES_NOT_EXIST = "08003"
     PROTOCOL_VIOLATION = "08P01"
     FEATURE_NOT_SUPPORTED = "0A000"
     DATA_EXCEPTION = "22000"
@@ -50,12 +49,10 @@ class SqlState(StrEnum):
     UNDEFINED_COLUMN = "42703"
     UNDEFINED_OBJECT = "42704"
     GROUPING_ERROR = "42803"
-    UNDEFINED_FUNCTION = "42883"
     UNDEFINED_TABLE = "42P01"
     UNDEFINED_PARAMETER = "42P02"
     DUPLICATE_CURSOR = "42P03"
     DUPLICATE_PREPARED_STATEMENT = "42P05"
-    INDETERMINATE_DATATYPE = "42P18"
     OUT_OF_MEMORY = "53200"
     TOO_MANY_CONNECTIONS = "53300"
     PROGRAM_LIMIT_EXCEEDED = "54000"
@@ -63,8 +60,6 @@ class SqlState(StrEnum):
     LOCK_NOT_AVAILABLE = "55P03"
     QUERY_CANCELED = "57014"
     ADMIN_SHUTDOWN = "57P01"
-    CANNOT_CONNECT_NOW = "57P03"
-    IDLE_SESSION_TIMEOUT = "57P05"
     SYSTEM_ERROR = "58000"
     INTERNAL_ERROR = "XX000"
 
@@ -115,10 +110,11 @@ ANSWERED: Mapping[str, SqlState] = {
     "partial": SqlState.WARNING,
     "ends": SqlState.WARNING,
     "preview": SqlState.WARNING,
+    "explained": SqlState.SUCCESSFUL_COMPLETION,
 }
 """Codes of answers; a warning goes beside the rows."""
 
-REFUSED = frozenset({"risk", "range", "time", "uncounted"})
+REFUSED = frozenset({"risk", "range", "time", "uncounted", "checks", "min-size"})
 """Codes of refusals: 42501 each. An answer that could not be judged in time is refused, not cancelled."""
 
 OWN: Mapping[str, SqlState] = {
@@ -146,6 +142,7 @@ NOT_SUPPORTED = frozenset(
     ["aggregate", "aggregate-arguments", "alias-columns", "argument", "catalogue", "cells", "cells-values",
      "coefficients",
      "construct", "correlated", "count-distinct", "dialect", "distinct-aggregate", "each-once",
+     "explain", "explain-mode",
      "extreme-case", "function", "into", "join-kind", "lambda", "lateral", "limit-percent", "nested-type",
      "nonlinear", "offset", "pivot",
      "protected-aggregate", "protected-cast", "protected-condition", "protected-correlated",

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import islice
 
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session import commands as c
 from auditor.proxy.session.copying import read_copy
-from auditor.proxy.session.lexing import Lexeme, lexemes
+from auditor.proxy.session.lexing import Reader
 
 _AHEAD = re.compile(r"([+-]?)(\d{1,2})(?::(\d\d))?(?::00)?")
-_WORDS = 200
-"""Lexemes of a command that are read; DECLARE's query is not among them."""
-
 
 _READ_ONLY = (
     SqlState.INSUFFICIENT_PRIVILEGE,
@@ -34,7 +30,6 @@ REFUSED: Mapping[str, tuple[SqlState, str]] = {
         _READ_ONLY,
     ),
     **dict.fromkeys(("listen", "notify"), _ALONE),
-    "explain": (SqlState.FEATURE_NOT_SUPPORTED, "A plan would tell of the data; ask the query itself."),
     **dict.fromkeys(("do", "call"), (SqlState.FEATURE_NOT_SUPPORTED, "There are no procedures here.")),
     "lock": (SqlState.FEATURE_NOT_SUPPORTED, "Nothing changes here, so nothing needs a lock."),
 }  # fmt: skip
@@ -47,7 +42,7 @@ def classify(text: str) -> c.Command:
     Raises:
         ProtocolError: it is a command that is refused, or one that is written wrongly.
     """
-    reader = _Reader(text)
+    reader = Reader(text)
     first = reader.peek()
     if first in REFUSED:
         state, hint = REFUSED[first]
@@ -61,81 +56,23 @@ def classify(text: str) -> c.Command:
     return read(reader)
 
 
-class _Reader:
-    """The first words of a command."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._left = list(islice(lexemes(text), _WORDS))
-        self._left.reverse()
-
-    def peek(self) -> str:
-        """The next word in lower case; a sign as it is; empty for anything else, and at the end."""
-        if not self._left:
-            return ""
-        lexeme = self._left[-1]
-        return lexeme.value if lexeme.kind in ("word", "sign") else ""
-
-    def kind(self) -> str:
-        """The kind of the next lexeme; empty at the end."""
-        return self._left[-1].kind if self._left else ""
-
-    def skip(self) -> Lexeme:
-        """Take whatever is next."""
-        if not self._left:
-            raise ProtocolError(SqlState.SYNTAX_ERROR, "syntax error at end of input")
-        return self._left.pop()
-
-    def take(self, *words: str) -> str:
-        """Take the next word if it is one of these."""
-        found = self.peek()
-        if found and found in words:
-            self._left.pop()
-            return found
-        return ""
-
-    def name(self) -> str:
-        """Take a name."""
-        lexeme = self.skip()
-        if lexeme.kind not in ("word", "name") or not lexeme.value:
-            raise self.wrong(lexeme)
-        return lexeme.value
-
-    def rest(self) -> str:
-        """Take the rest of the text."""
-        text = self.text[self._left[-1].start :] if self._left else ""
-        self._left.clear()
-        return text
-
-    def end(self) -> None:
-        """Nothing may be left."""
-        if self._left:
-            raise self.wrong(self._left[-1])
-
-    def wrong(self, lexeme: Lexeme) -> ProtocolError:
-        """A syntax error there."""
-        said = f'syntax error at or near "{lexeme.written[:40]}"'
-        return ProtocolError(SqlState.SYNTAX_ERROR, said)
-
-
-def _begin(reader: _Reader) -> c.Command:
+def _begin(reader: Reader) -> c.Command:
     reader.take("work", "transaction")
     # Isolation and access modes mean nothing where nothing changes.
     return c.Begin("BEGIN")
 
 
-def _start(reader: _Reader) -> c.Command:
-    if not reader.take("transaction"):
-        raise reader.wrong(reader.skip())
+def _start(reader: Reader) -> c.Command:
+    reader.expect("transaction")
     return c.Begin("START TRANSACTION")
 
 
-def _commit(reader: _Reader) -> c.Command:
+def _commit(reader: Reader) -> c.Command:
     reader.take("work", "transaction")
     return _ended(reader, commit=True)
 
 
-def _rollback(reader: _Reader) -> c.Command:
+def _rollback(reader: Reader) -> c.Command:
     reader.take("work", "transaction")
     if reader.take("to"):
         reader.take("savepoint")
@@ -145,7 +82,7 @@ def _rollback(reader: _Reader) -> c.Command:
     return _ended(reader, commit=False)
 
 
-def _ended(reader: _Reader, commit: bool) -> c.Command:
+def _ended(reader: Reader, commit: bool) -> c.Command:
     if reader.take("prepared"):
         raise ProtocolError(SqlState.FEATURE_NOT_SUPPORTED, "two-phase commit is not supported")
     if reader.take("and"):
@@ -158,20 +95,20 @@ def _ended(reader: _Reader, commit: bool) -> c.Command:
     return c.End(commit)
 
 
-def _savepoint(reader: _Reader) -> c.Command:
+def _savepoint(reader: Reader) -> c.Command:
     name = reader.name()
     reader.end()
     return c.Savepoint(name)
 
 
-def _release(reader: _Reader) -> c.Command:
+def _release(reader: Reader) -> c.Command:
     reader.take("savepoint")
     name = reader.name()
     reader.end()
     return c.Release(name)
 
 
-def _set(reader: _Reader) -> c.Command:
+def _set(reader: Reader) -> c.Command:
     scope = reader.take("session", "local")
     local = scope == "local"
     if reader.take("characteristics"):
@@ -179,22 +116,18 @@ def _set(reader: _Reader) -> c.Command:
     if scope != "session" and reader.take("transaction"):
         return c.Tolerated("SET")
     if reader.take("time"):
-        if not reader.take("zone"):
-            raise reader.wrong(reader.skip())
+        reader.expect("zone")
         return c.Set("timezone", _zone(reader), local)
     if reader.take("names"):
         return c.Set("client_encoding", _value(reader), local)
-    name = reader.name()
-    while reader.take("."):
-        name += f".{reader.name()}"
+    name = reader.dotted()
     if name in ("role", "authorization"):
         return _as_oneself(reader, name)
-    if not reader.take("=", "to"):
-        raise reader.wrong(reader.skip())
+    reader.expect("=", "to")
     return c.Set(name, _value(reader), local)
 
 
-def _zone(reader: _Reader) -> str | None:
+def _zone(reader: Reader) -> str | None:
     """A time zone, also as the time that its clocks are ahead: INTERVAL '+02:00' HOUR TO MINUTE."""
     if reader.take("local"):
         reader.end()
@@ -213,7 +146,7 @@ def _zone(reader: _Reader) -> str | None:
     return f"<{sign}{written}>{'-' if sign == '+' else '+'}{written}"
 
 
-def _as_oneself(reader: _Reader, name: str) -> c.Command:
+def _as_oneself(reader: Reader, name: str) -> c.Command:
     reader.take("=", "to")
     if reader.take("none", "default"):
         return c.Tolerated("SET")
@@ -223,7 +156,7 @@ def _as_oneself(reader: _Reader, name: str) -> c.Command:
     )
 
 
-def _value(reader: _Reader) -> str | None:
+def _value(reader: Reader) -> str | None:
     """The values of a SET, as one text; None for DEFAULT."""
     found: list[str] = []
     while True:
@@ -240,7 +173,7 @@ def _value(reader: _Reader) -> str | None:
             return ", ".join(found)
 
 
-def _reset(reader: _Reader) -> c.Command:
+def _reset(reader: Reader) -> c.Command:
     if reader.take("all"):
         return c.ResetAll()
     if reader.take("session"):
@@ -248,14 +181,12 @@ def _reset(reader: _Reader) -> c.Command:
     if reader.take("time"):
         reader.take("zone")
         return c.Set("timezone", None, tag="RESET")
-    name = reader.name()
-    while reader.take("."):
-        name += f".{reader.name()}"
+    name = reader.dotted()
     reader.end()
     return c.Tolerated("RESET") if name == "role" else c.Set(name, None, tag="RESET")
 
 
-def _show(reader: _Reader) -> c.Command:
+def _show(reader: Reader) -> c.Command:
     if reader.peek() in ("tables", "columns", "databases"):
         return c.Select(reader.text)  # DuckDB's, for the gate
     if reader.take("time"):
@@ -265,14 +196,12 @@ def _show(reader: _Reader) -> c.Command:
         return c.Show("transaction_isolation")
     if reader.take("session"):
         return c.Show("session_authorization")
-    name = reader.name()
-    while reader.take("."):
-        name += f".{reader.name()}"
+    name = reader.dotted()
     reader.end()
     return c.Show(name)
 
 
-def _declare(reader: _Reader) -> c.Command:
+def _declare(reader: Reader) -> c.Command:
     name = reader.name()
     while option := reader.take("binary", "asensitive", "insensitive", "no", "scroll"):
         if option == "no":
@@ -283,19 +212,16 @@ def _declare(reader: _Reader) -> c.Command:
                 f"{option.upper()} cursors are not supported",
                 hint=f"Leave {option.upper()} out: a cursor goes forward, in text format.",
             )
-    if not reader.take("cursor"):
-        raise reader.wrong(reader.skip())
+    reader.expect("cursor")
     hold = False
     if kind := reader.take("with", "without"):
-        if not reader.take("hold"):
-            raise reader.wrong(reader.skip())
+        reader.expect("hold")
         hold = kind == "with"
-    if not reader.take("for"):
-        raise reader.wrong(reader.skip())
+    reader.expect("for")
     return c.Declare(name, reader.rest(), hold)
 
 
-def _fetch(reader: _Reader, move: bool = False) -> c.Command:
+def _fetch(reader: Reader, move: bool = False) -> c.Command:
     count: int | None = 1
     if reader.take("backward", "prior", "first", "last", "absolute", "relative") or reader.peek() == "-":
         raise ProtocolError(
@@ -318,17 +244,17 @@ def _fetch(reader: _Reader, move: bool = False) -> c.Command:
     return c.Fetch(name, count, move)
 
 
-def _move(reader: _Reader) -> c.Command:
+def _move(reader: Reader) -> c.Command:
     return _fetch(reader, move=True)
 
 
-def _close(reader: _Reader) -> c.Command:
+def _close(reader: Reader) -> c.Command:
     name = None if reader.take("all") else reader.name()
     reader.end()
     return c.Close(name)
 
 
-def _prepare(reader: _Reader) -> c.Command:
+def _prepare(reader: Reader) -> c.Command:
     if reader.peek() == "transaction":
         raise ProtocolError(SqlState.FEATURE_NOT_SUPPORTED, "two-phase commit is not supported")
     name, types = reader.name(), list[str]()
@@ -336,12 +262,12 @@ def _prepare(reader: _Reader) -> c.Command:
         types.append(_type(reader))
         while reader.take(","):
             types.append(_type(reader))
-        _expect(reader, ")")
-    _expect(reader, "as")
+        reader.expect(")")
+    reader.expect("as")
     return c.Prepare(name, tuple(types), reader.rest())
 
 
-def _type(reader: _Reader) -> str:
+def _type(reader: Reader) -> str:
     """A type's name, such as timestamp with time zone; the precision is left out."""
     words = [reader.name()]
     while reader.kind() == "word" or reader.peek() == "(":
@@ -351,23 +277,23 @@ def _type(reader: _Reader) -> str:
         else:
             words.append(reader.name())
     if reader.take("["):
-        _expect(reader, "]")
+        reader.expect("]")
         words[-1] += "[]"
     return " ".join(words)
 
 
-def _execute(reader: _Reader) -> c.Command:
+def _execute(reader: Reader) -> c.Command:
     name, values = reader.name(), list[str | None]()
     if reader.take("("):
         values.append(_plain(reader))
         while reader.take(","):
             values.append(_plain(reader))
-        _expect(reader, ")")
+        reader.expect(")")
     reader.end()
     return c.Execute(name, tuple(values))
 
 
-def _plain(reader: _Reader) -> str | None:
+def _plain(reader: Reader) -> str | None:
     """One value as a text: 'text', 12, -1.5, true, NULL, DATE '2020-01-01', '7'::int."""
     sign = reader.take("-", "+").replace("+", "")
     lexeme = reader.skip()
@@ -383,32 +309,25 @@ def _plain(reader: _Reader) -> str | None:
             hint="Write numbers and 'texts'.",
         )
     while reader.take(":"):
-        _expect(reader, ":")
+        reader.expect(":")
         _type(reader)
     return value if value is None else sign + value
 
 
-def _expect(reader: _Reader, wanted: str) -> None:
-    if not reader.take(wanted):
-        raise reader.wrong(reader.skip())
-
-
-def _deallocate(reader: _Reader) -> c.Command:
+def _deallocate(reader: Reader) -> c.Command:
     reader.take("prepare")
     name = None if reader.take("all") else reader.name()
     reader.end()
     return c.Deallocate(name)
 
 
-def _discard(reader: _Reader) -> c.Command:
-    what = reader.take("all", "plans", "sequences", "temp", "temporary")
-    if not what:
-        raise reader.wrong(reader.skip())
+def _discard(reader: Reader) -> c.Command:
+    what = reader.expect("all", "plans", "sequences", "temp", "temporary")
     reader.end()
     return c.Discard("temp" if what == "temporary" else what)
 
 
-def _unlisten(_: _Reader) -> c.Command:
+def _unlisten(_: Reader) -> c.Command:
     return c.Tolerated("UNLISTEN")
 
 

@@ -11,11 +11,9 @@ from itertools import islice
 
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.proxy.session import commands as c
-from auditor.proxy.session.lexing import Lexeme, lexemes
+from auditor.proxy.session.lexing import Lexeme, Reader, lexemes
 from auditor.proxy.values.copying import CopyForm
 
-_OPTIONS = 200
-"""Lexemes of the options that are read."""
 _KNOWN = frozenset({"format", "delimiter", "null", "header", "quote", "escape", "force_quote", "encoding"})
 _TRUTHS = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
 _SPECIAL = frozenset("\\.abcdefghijklmnopqrstuvwxyz0123456789")
@@ -41,9 +39,8 @@ def read_copy(text: str) -> c.Copy:
     if depth:
         raise ProtocolError(SqlState.SYNTAX_ERROR, "syntax error at end of input")
     query = text[first.end : last.start].strip()
-    rest = _Rest(list(islice(found, _OPTIONS)))
-    if not rest.take("to"):
-        raise rest.wrong()
+    rest = Reader(text, found)
+    rest.expect("to")
     if not rest.take("stdout"):
         raise ProtocolError(
             SqlState.INSUFFICIENT_PRIVILEGE, "COPY to a file of the server is not possible here",
@@ -69,72 +66,45 @@ def _of_a_table(text: str, found: list[Lexeme]) -> ProtocolError:
     )
 
 
-class _Rest:
-    """What follows the query, word by word."""
-
-    def __init__(self, found: list[Lexeme]) -> None:
-        self._left = found[::-1]
-
-    def take(self, *words: str) -> str:
-        """Take the next word or sign if it is one of these."""
-        if self._left and self._left[-1].kind in ("word", "sign") and self._left[-1].value in words:
-            return self._left.pop().value
-        return ""
-
-    def text(self) -> str:
-        """Take a text, a name or a word."""
-        if not self._left or self._left[-1].kind == "sign":
-            raise self.wrong()
-        lexeme = self._left.pop()
-        if lexeme.kind == "escaped":
-            inner = lexeme.written[2:-1]
-            return {"\\t": "\t", "\\b": "\b", "\\x01": "\x01"}.get(inner, inner)
-        return lexeme.value
-
-    @property
-    def over(self) -> bool:
-        """Whether nothing is left."""
-        return not self._left
-
-    def wrong(self) -> ProtocolError:
-        """A syntax error at what is next."""
-        if not self._left:
-            return ProtocolError(SqlState.SYNTAX_ERROR, "syntax error at end of input")
-        said = f'syntax error at or near "{self._left[-1].written[:40]}"'
-        return ProtocolError(SqlState.SYNTAX_ERROR, said)
+def _text(rest: Reader) -> str:
+    """Take a text, a name or a word."""
+    lexeme = rest.skip()
+    if lexeme.kind == "sign":
+        raise rest.wrong(lexeme)
+    if lexeme.kind == "escaped":
+        inner = lexeme.written[2:-1]
+        return {"\\t": "\t", "\\b": "\b", "\\x01": "\x01"}.get(inner, inner)
+    return lexeme.value
 
 
-def _form(rest: _Rest) -> CopyForm:
+def _form(rest: Reader) -> CopyForm:
     rest.take("with")
     given: dict[str, str | bool | tuple[str, ...] | None] = {}
     if rest.take("("):
         while True:
-            name = rest.text().lower()
+            name = _text(rest).lower()
             given[name] = _option(rest, name)
-            if rest.take(")"):
+            if rest.expect(")", ",") == ")":
                 break
-            if not rest.take(","):
-                raise rest.wrong()
-        if not rest.over:
-            raise rest.wrong()
+        rest.end()
         return _checked(given)
-    while not rest.over:
-        name = rest.text().lower()
+    while rest.kind():
+        name = _text(rest).lower()
         if name in ("binary", "csv"):
             given["format"] = name
         elif name == "header":
             given["header"] = True
         elif name in ("delimiter", "null", "quote", "escape", "encoding"):
             rest.take("as")
-            given[name] = rest.text()
+            given[name] = _text(rest)
         elif name == "force" and rest.take("quote"):
             given["force_quote"] = _names(rest)
         else:
-            raise rest.wrong()
+            raise rest.wrong(rest.skip())
     return _checked(given)
 
 
-def _option(rest: _Rest, name: str) -> str | bool | tuple[str, ...] | None:
+def _option(rest: Reader, name: str) -> str | bool | tuple[str, ...] | None:
     if name not in _KNOWN:
         raise _refused(f'COPY option "{name[:63]}" is not possible here', SqlState.FEATURE_NOT_SUPPORTED)
     if name == "header":
@@ -145,19 +115,18 @@ def _option(rest: _Rest, name: str) -> str | bool | tuple[str, ...] | None:
     if name == "force_quote":
         if rest.take("("):
             found = _names(rest)
-            if not rest.take(")"):
-                raise rest.wrong()
+            rest.expect(")")
             return found
         return _names(rest)
-    return rest.text()
+    return _text(rest)
 
 
-def _names(rest: _Rest) -> tuple[str, ...] | None:
+def _names(rest: Reader) -> tuple[str, ...] | None:
     if rest.take("*"):
         return None
-    found = [rest.text()]
+    found = [_text(rest)]
     while rest.take(","):
-        found.append(rest.text())
+        found.append(_text(rest))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ known does it run when its portal is described.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from auditor.proxy.catalogue import Context
@@ -122,10 +122,7 @@ class Prepares:
             return
         if formats:
             codes = formats if len(formats) == len(found) else (formats[0],) * len(found)
-            found = [
-                type(each)(each.name, each.type_oid, each.type_size, each.type_modifier, code)
-                for each, code in zip(found, codes, strict=True)
-            ]
+            found = [replace(each, format=code) for each, code in zip(found, codes, strict=True)]
         self._connection.row_description(found)
 
     def execute(self, event: events.ExecutePortal) -> Steps[str]:

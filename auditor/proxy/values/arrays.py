@@ -11,9 +11,15 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
+
+from auditor.proxy.values import cells
+from auditor.proxy.values.codec import Codec, Writer
 from auditor.proxy.values.errors import BadParameter, NotRepresentable, invalid_binary
+from auditor.proxy.values.types import Type
 
 MAX_DIMENSIONS = 6
+"""As in PostgreSQL."""
 MAX_ELEMENTS = 100_000
 """Of an array that a client sends."""
 _QUOTED = re.compile(rb'[{},"\\ \t\n\r\v\f]')
@@ -30,6 +36,39 @@ _LENGTH = struct.Struct("!i")
 
 Nested = list[Any]
 """Lists of lists of bytes and None."""
+
+
+def codec(element: Type, of: Codec) -> Codec:
+    """The codec of arrays, from that of their elements."""
+    text, binary = of.read_text, of.read_binary
+    return Codec(
+        of.write_text and _writer(of.write_text, text_of),
+        of.write_binary and _writer(of.write_binary, lambda content: binary_of(content, element.oid)),
+        text and (lambda content: parse_text(content, text)),
+        binary and (lambda content: parse_binary(content, element.oid, binary)),
+    )
+
+
+def _writer(write: Writer, join: Callable[[Nested], bytes]) -> Writer:
+    return lambda column: cells.of_values(
+        None if each is None else join(each) for each in _nested(column, write)
+    )
+
+
+def _nested(column: pa.Array, write: Writer) -> Nested:
+    """Python's lists of encoded elements; those are encoded all at once."""
+    if pa.types.is_null(column.type):
+        return [None] * len(column)
+    if pa.types.is_fixed_size_list(column.type):
+        column = column.cast(pa.list_(column.type.value_type))
+    if not pa.types.is_list(column.type):
+        return list(write(column).to_pylist())
+    inner = _nested(column.values, write)
+    starts = column.offsets.to_pylist()
+    return [
+        inner[starts[place] : starts[place + 1]] if valid else None
+        for place, valid in enumerate(column.is_valid().to_pylist())
+    ]
 
 
 def shape_of(content: Nested) -> tuple[int, ...]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 SHOWN = 40
 """Letters of a client's own text that a message repeats."""
+BLANKS = " \t\n\r\v\f"
+"""What may stand around numbers and truth values."""
 
 
 class ValueProblem(Exception):

@@ -16,6 +16,7 @@ from auditor.proxy.values.errors import NotRepresentable
 from auditor.proxy.values.results import result_type
 from auditor.proxy.values.types import Type
 from auditor.sql import limits
+from auditor.sql.postgres import reading
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, folded
 from auditor.sql.understood import NotUnderstood
 
@@ -32,15 +33,19 @@ TEXTS = frozenset({types.TEXT, types.VARCHAR, types.BPCHAR, types.NAME, types.UN
 MOMENTS = (types.DATE, types.TIMESTAMP, types.TIMESTAMPTZ)
 _BOOLEAN = (exp.Boolean, exp.Connector, exp.Predicate, exp.Not, exp.Between, exp.In, exp.Exists, exp.Is)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow)
-_NAMES = {
-    "TINYINT": types.INT2, "SMALLINT": types.INT2, "INT": types.INT4, "BIGINT": types.INT8,
-    "DECIMAL": types.NUMERIC, "INT128": types.NUMERIC, "UINT128": types.NUMERIC, "UBIGINT": types.NUMERIC,
-    "UTINYINT": types.INT2, "USMALLINT": types.INT4, "UINT": types.INT8, "FLOAT": types.FLOAT4,
-    "DOUBLE": types.FLOAT8, "BOOLEAN": types.BOOL, "TEXT": types.TEXT, "VARCHAR": types.VARCHAR,
-    "CHAR": types.BPCHAR, "BPCHAR": types.BPCHAR, "NAME": types.NAME, "VARBINARY": types.BYTEA,
-    "DATE": types.DATE, "TIME": types.TIME, "TIMETZ": types.TIMETZ, "TIMESTAMP": types.TIMESTAMP,
-    "TIMESTAMPNTZ": types.TIMESTAMP, "TIMESTAMPTZ": types.TIMESTAMPTZ, "INTERVAL": types.INTERVAL,
-    "UUID": types.UUID, "JSON": types.JSON, "JSONB": types.JSONB,
+NAMES = {
+    "SMALLINT": types.INT2, "INT": types.INT4, "BIGINT": types.INT8, "DECIMAL": types.NUMERIC,
+    "FLOAT": types.FLOAT4, "DOUBLE": types.FLOAT8, "BOOLEAN": types.BOOL, "TEXT": types.TEXT,
+    "VARCHAR": types.VARCHAR, "CHAR": types.BPCHAR, "BPCHAR": types.BPCHAR, "NAME": types.NAME,
+    "VARBINARY": types.BYTEA, "DATE": types.DATE, "TIME": types.TIME, "TIMESTAMP": types.TIMESTAMP,
+    "TIMESTAMPTZ": types.TIMESTAMPTZ, "INTERVAL": types.INTERVAL, "UUID": types.UUID, "JSON": types.JSON,
+    "JSONB": types.JSONB,
+}  # fmt: skip
+"""By sqlglot's name, the types that PostgreSQL's casts name."""
+_ALL_NAMES = {
+    **NAMES, "TINYINT": types.INT2, "UTINYINT": types.INT2, "USMALLINT": types.INT4, "UINT": types.INT8,
+    **dict.fromkeys(("INT128", "UINT128", "UBIGINT"), types.NUMERIC), "TIMETZ": types.TIMETZ,
+    "TIMESTAMPNTZ": types.TIMESTAMP,
 }  # fmt: skip
 _RETURNS = {
     **dict.fromkeys(("count", "row_number", "rank", "dense_rank", "ntile", "count_star"), types.INT8),
@@ -105,7 +110,7 @@ def named_type(node: exp.Expr | None) -> Type | None:
     if node.this is exp.DType.ARRAY or node.this is exp.DType.LIST:
         element = named_type(node.expressions[0]) if node.expressions else None
         return None if element is None else types.array_of(element)
-    return _NAMES.get(node.this.value)
+    return _ALL_NAMES.get(node.this.value)
 
 
 class Expressions:
@@ -281,9 +286,7 @@ class Expressions:
             if tuple(map(folded, view.path)) == path:
                 if path not in self._views:
                     self._views[path] = []  # what it reads it cannot be
-                    self._views[path] = _renamed(
-                        self.columns_of(_parsed(view.query), depth + 1), view.columns
-                    )
+                    self._views[path] = _renamed(self.columns_of(parsed(view.query), depth + 1), view.columns)
                 return self._views[path]
         return []
 
@@ -299,9 +302,10 @@ def _renamed(columns: Columns, names: Sequence[str]) -> Columns:
     return [(names[i] if i < len(names) else name, type_) for i, (name, type_) in enumerate(columns)]
 
 
-def _parsed(query: str) -> exp.Expr | None:
+def parsed(query: str, dialect: Dialect = "duckdb") -> exp.Expr | None:
+    """The tree of a query; None for a text that is not read."""
     try:
-        return limits.parse(query)
+        return reading.read(query) if dialect == "postgres" else limits.parse(query)
     except (NotUnderstood, RecursionError):
         return None
 

@@ -25,14 +25,13 @@ from auditor.proxy.values.expressions import (
     function_name,
     named_type,
     parameter_number,
+    parsed,
     results_of,
 )
 from auditor.proxy.values.placeholders import highest, spaced
 from auditor.proxy.values.types import BY_OID, INT4, INT8, TEXT, Type
 from auditor.sql import limits
-from auditor.sql.postgres import reading
 from auditor.sql.schema import Schema
-from auditor.sql.understood import NotUnderstood
 
 MAX_BRANCHES = 50
 """Of a CASE, of a list of rows, of a function's arguments: those after them decide nothing."""
@@ -86,17 +85,10 @@ def infer(sql: str, schema: Schema, dialect: Dialect = "postgres", given: Sequen
     count = max(highest(sql), len(given))
     if all(oid not in _OPEN for oid in given) and len(given) == count:
         return list(given)
-    tree = _parsed(spaced(sql), dialect)
+    tree = parsed(spaced(sql), dialect)
     decided = {} if tree is None else _Inference(schema, dialect, given).decide(tree)
     chosen = [*given, *[0] * (count - len(given))]
     return [decided.get(number, TEXT).oid if oid in _OPEN else oid for number, oid in enumerate(chosen, 1)]
-
-
-def _parsed(sql: str, dialect: Dialect) -> exp.Expr | None:
-    try:
-        return reading.read(sql) if dialect == "postgres" else limits.parse(sql)
-    except (NotUnderstood, RecursionError):
-        return None
 
 
 class _Inference:

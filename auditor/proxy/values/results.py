@@ -22,6 +22,7 @@ import re
 from dataclasses import dataclass
 
 from auditor.proxy.values import types
+from auditor.proxy.values.arrays import MAX_DIMENSIONS
 from auditor.proxy.values.errors import NotRepresentable
 from auditor.proxy.values.types import Type
 
@@ -36,7 +37,7 @@ _TYPES = {
     "INTERVAL": types.INTERVAL, "UUID": types.UUID, "JSON": types.JSON, "NULL": types.TEXT,
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d{1,2}), ?(\d{1,2})\)")
-_LIST = re.compile(r"\[\d*\]$")
+_LIST = re.compile(r"(?:\[\d*\])+$")
 _NESTED = {"STRUCT": types.JSON, "MAP": types.JSON, "UNION": types.JSON, "ENUM": types.TEXT}
 
 
@@ -51,7 +52,7 @@ class ResultType:
     duckdb: str = ""
     """DuckDB's, which says how Arrow holds the values."""
     element: ResultType | None = None
-    """Of a list, its elements."""
+    """Of a list, or of lists of lists, what the innermost hold."""
 
 
 def result_type(duckdb: str) -> ResultType:
@@ -67,7 +68,8 @@ def result_type(duckdb: str) -> ResultType:
         return ResultType(found, -1, text)
     ending = _LIST.search(text)
     if ending is not None:
-        depth_limit(text)
+        if ending[0].count("[") > MAX_DIMENSIONS:
+            raise NotRepresentable("54000", f"lists of more than {MAX_DIMENSIONS} dimensions cannot be sent")
         element = result_type(text[: ending.start()])
         return ResultType(types.array_of(element.type), element.modifier, text, element)
     decimal = _DECIMAL.fullmatch(text)
@@ -77,22 +79,5 @@ def result_type(duckdb: str) -> ResultType:
     if nested is not None and text.endswith(")"):
         return ResultType(nested, -1, text)
     raise NotRepresentable(
-        "0A000",
-        f"values of type {text[:40]} cannot be sent",
-        "Cast the column to VARCHAR.",
+        "0A000", f"values of type {text[:40]} cannot be sent", "Cast the column to VARCHAR."
     )
-
-
-MAX_DIMENSIONS = 6
-"""Of an array, as in PostgreSQL."""
-
-
-def depth_limit(text: str) -> None:
-    """Refuse a list of more dimensions than PostgreSQL's arrays have.
-
-    Raises:
-        NotRepresentable: 54000.
-    """
-    brackets = re.search(r"(?:\[\d*\])*$", text)
-    if brackets is not None and brackets[0].count("[") > MAX_DIMENSIONS:
-        raise NotRepresentable("54000", f"lists of more than {MAX_DIMENSIONS} dimensions cannot be sent")

@@ -7,20 +7,17 @@ number, a text, a date or a timestamp of the years 1 to 9999.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
 import pyarrow as pa
 
-from auditor.proxy.values import arrays, cells
+from auditor.proxy.values import cells
+from auditor.proxy.values.codec import Writer
 from auditor.proxy.values.errors import NotRepresentable
-from auditor.proxy.values.moments import MOMENTS_BINARY, MOMENTS_TEXT
-from auditor.proxy.values.plain import PLAIN_BINARY, PLAIN_TEXT
+from auditor.proxy.values.registry import codec_of
 from auditor.proxy.values.results import ResultType, result_type
 from auditor.sql.time_zones import session_zone
-
-Encoder = Callable[[pa.Array], pa.Array]
-"""From a column as DuckDB gives it to its cells; see `cells`."""
 
 TEXT, BINARY = 0, 1
 """Format codes of the protocol."""
@@ -50,8 +47,8 @@ class RowWriter:
         self.formats = expanded(formats, len(self.types))
         """The format of each column."""
         clock = session_zone(zone).clocks
-        self._encoders = [
-            encoder(type_, code, clock) for type_, code in zip(self.types, self.formats, strict=True)
+        self._writers = [
+            _writer(type_, code, clock) for type_, code in zip(self.types, self.formats, strict=True)
         ]
 
     def messages(self, rows: pa.Table | pa.RecordBatch) -> bytes:
@@ -75,7 +72,7 @@ class RowWriter:
 
     def columns(self, rows: pa.Table | pa.RecordBatch) -> list[pa.Array]:
         """The cells of some rows, column by column."""
-        return [encode(_whole(column)) for encode, column in zip(self._encoders, rows.columns, strict=True)]
+        return [write(_whole(column)) for write, column in zip(self._writers, rows.columns, strict=True)]
 
 
 def expanded(formats: Sequence[int], columns: int) -> tuple[int, ...]:
@@ -93,55 +90,13 @@ def expanded(formats: Sequence[int], columns: int) -> tuple[int, ...]:
     return (formats[0] if formats else TEXT,) * columns
 
 
-def encoder(type_: ResultType, code: int, zone: tzinfo) -> Encoder:
-    """How a column of a type is written.
-
-    Raises:
-        NotRepresentable: 0A000, if it is not.
-    """
-    if type_.type.element:
-        return _of_lists(type_, code, zone)
-    if type_.type in MOMENTS_TEXT:
-        return MOMENTS_BINARY[type_.type] if code == BINARY else MOMENTS_TEXT[type_.type](zone)
-    chosen = (PLAIN_BINARY if code == BINARY else PLAIN_TEXT).get(type_.type)
-    if chosen is None:
-        raise NotRepresentable("0A000", f"values of type {type_.type.sql} cannot be sent")
-    return chosen(type_.duckdb)
-
-
-def _of_lists(type_: ResultType, code: int, zone: tzinfo) -> Encoder:
-    depth, leaf = 0, type_
-    while leaf.element is not None:
-        depth, leaf = depth + 1, leaf.element
-    if not depth:
-        raise NotRepresentable("0A000", f"values of type {type_.type.sql} cannot be sent")
-    encode = encoder(leaf, code, zone)
-
-    def lists(array: pa.Array) -> pa.Array:
-        nested = _nested(array, depth, encode)
-        if code == BINARY:
-            return cells.of_values(
-                None if each is None else arrays.binary_of(each, leaf.type.oid) for each in nested
-            )
-        return cells.of_values(None if each is None else arrays.text_of(each) for each in nested)
-
-    return lists
-
-
-def _nested(array: pa.Array, depth: int, encode: Encoder) -> arrays.Nested:
-    """Python's lists of encoded elements; those are encoded all at once."""
-    if not depth:
-        return list(encode(array).to_pylist())
-    if pa.types.is_null(array.type):
-        return [None] * len(array)
-    if pa.types.is_fixed_size_list(array.type):
-        array = array.cast(pa.list_(array.type.value_type))
-    inner = _nested(array.values, depth - 1, encode)
-    starts = array.offsets.to_pylist()
-    return [
-        inner[starts[place] : starts[place + 1]] if valid else None
-        for place, valid in enumerate(array.is_valid().to_pylist())
-    ]
+def _writer(column: ResultType, code: int, zone: tzinfo) -> Writer:
+    leaf = column.element or column
+    codec = codec_of(column.type, zone, leaf.duckdb)
+    write = codec.write_binary if code == BINARY else codec.write_text
+    if write is None:
+        raise NotRepresentable("0A000", f"values of type {leaf.type.sql} cannot be sent")
+    return write
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:

@@ -262,12 +262,8 @@ class LikelyQuestion(ModelQuestion):
         if len(unknown):
             self._leave_open(likely, unknown)
             return UNKNOWN
-        rows = []
-        for by in likely.both:
-            left = measure.left(by.rows_of(mine))
-            rows.append(measure.bad(left, measure.baselines.of(by)[mine]))
         found = np.full(likely.known.count, -np.inf)
-        found[mine] = measure.judged(rows[-1], rows[0])
+        found[mine] = self._each_alone(likely, mine, measure)
         values = ends_of(likely.fit) if self._insiders else None
         if not with_units(likely, measure, values, found, enough, allowance):
             return UNKNOWN
@@ -286,19 +282,26 @@ class LikelyQuestion(ModelQuestion):
         self.open = sorted({*self.open, *about})
 
     def _alone(self, likely: Likely, mine: Ints, measure: Measure, enough: float) -> float:
-        """How bad the worst of some atoms is; with insiders not of those whom the formula alone is about:
-        `_with_insider` looks at these."""
-        if self._insiders and measure.epsilon is None:
-            mine = mine[~likely.plain[mine]]
-        if not len(mine):
-            return -np.inf
-        each = []
-        for by in likely.both:
-            left = measure.left(by.rows_of(mine))
-            each.append(measure.bad(left, measure.baselines.of(by)[mine]))
-        bad = measure.judged(each[-1], each[0])
+        """How bad the worst of some atoms is."""
+        bad = self._each_alone(likely, mine, measure)
         self._leave_open(likely, mine[~(bad <= enough)])
-        return float(bad.max())
+        return float(bad.max(initial=-np.inf))
+
+    def _each_alone(self, likely: Likely, mine: Ints, measure: Measure) -> Floats:
+        """(a,) how bad some atoms are. With insiders −∞ where the formula alone speaks: bounds over all
+        insiders (`_with_insider`, `with_units`) hold without one, too."""
+        bad = np.full(len(mine), -np.inf)
+        some = np.ones(len(mine), dtype=np.bool_)
+        if self._insiders and measure.epsilon is None:
+            some = ~likely.plain[mine]
+        mine = mine[some]
+        if len(mine):
+            each = []
+            for by in likely.both:
+                left = measure.left(by.rows_of(mine))
+                each.append(measure.bad(left, measure.baselines.of(by)[mine]))
+            bad[some] = measure.judged(each[-1], each[0])
+        return bad
 
     def _with_insider(self, likely: Likely, measure: Measure, enough: float, allowance: Allowance) -> float:
         """How bad the worst is that an insider's value can bring about."""

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -29,7 +29,7 @@ from auditor.policy.giveaways import giveaway
 from auditor.policy.grid import grid_of
 from auditor.policy.policy import Policy
 from auditor.policy.suggest import suggest
-from auditor.told import Range
+from auditor.told import Foreseen, Range, Remainder
 from cae_sql.domain import exact
 from cae_sql.errors import OutOfTime
 
@@ -58,6 +58,13 @@ PARTIAL = Decision("answered", "partial", "2 groups are withheld (NULL)", "ask m
 REFUSAL = Decision(
     "refused", "risk", "an answer would pass the limit", "ask about a larger group", 0.123, 0.987
 )
+FORESEEN = replace(
+    PARTIAL,
+    fates=(
+        Foreseen({"dept": "a"}, "sum(salary)", "exact", "It can be told exactly.", 0.4),
+        Foreseen({"dept": "b"}, "sum(salary)", "withheld", "It could tell too much."),
+    ),
+)
 UNKNOWN = Decision(
     "unsupported", "window", "window functions over rows are not understood", "aggregate first"
 )
@@ -69,6 +76,7 @@ class Answer:
     rows: list[tuple[object, ...]]
     decision: Decision = ANSWERED
     ranges: tuple[Range, ...] = ()
+    remainder: tuple[Remainder, ...] = ()
 
     def fetchall(self) -> list[tuple[object, ...]]:
         return self.rows
@@ -131,6 +139,8 @@ class FakeGate:
         if sql == "ends":
             rows = [("a", 100, None), ("b", None, None)]
             return Answer(["dept", "s", "twice"], rows, ENDS, RANGES)
+        if sql == "remainder":
+            return Answer(["dept", "s"], [("a", 1), ("(other)", 9)], PARTIAL, (), (Remainder(1, 2, 12),))
         decision = PARTIAL if sql == "partial" else ANSWERED
         return Answer(["big", "decimal", "float", "nothing", "text", "day", "yes"], rows, decision)
 
@@ -144,7 +154,7 @@ class FakeGate:
     ) -> Decision:
         self.dialects.append(dialect)
         self.zones.append(timezone)
-        return {"refuse": REFUSAL, "unsupported": UNKNOWN}.get(sql, ANSWERED)
+        return {"refuse": REFUSAL, "unsupported": UNKNOWN, "fates": FORESEEN}.get(sql, ANSWERED)
 
     def held(self) -> float:
         return 0.45
@@ -273,6 +283,11 @@ def test_json_has_the_ends_beside_the_rows(run: Run) -> None:
     assert (found["ranges"][1]["at_least"], found["ranges"][1]["row"], err) == (9, None, "")
 
 
+def test_json_says_which_rows_are_withheld_groups_together(run: Run) -> None:
+    _, out, _ = asked(run, "remainder", "--format", "json")
+    assert json.loads(out)["remainder"] == [{"row": 1, "groups": 2, "rows": 12}]
+
+
 def test_a_refusal_is_3_with_message_and_hint_and_no_risk(run: Run) -> None:
     status, out, err = asked(run, "refuse")
     assert (status, out) == (3, "")
@@ -354,6 +369,37 @@ def test_check_has_the_status_that_query_would(run: Run, sql: str, status: int) 
     found, out, _ = run("check", "d.duckdb", sql, "-p", "p.toml", "--format", "json")
     assert found == status
     assert json.loads(out)["rows"] == []
+
+
+def test_check_shows_what_would_become_of_each_group(run: Run) -> None:
+    status, out, _ = run("check", "d.duckdb", "fates", "-p", "p.toml")
+    assert status == 0
+    assert ["dept", "a", "sum(salary)", "exact"] in [line.split()[:4] for line in out.splitlines()]
+    assert "2 rows\n" in out
+    assert "answered (partial): 2 groups are withheld (NULL)\nhint: ask more coarsely\n" in out
+    _, out, _ = run("check", "d.duckdb", "fates", "-p", "p.toml", "--format", "json")
+    shown = json.loads(out)
+    assert shown["columns"] == ["group", "aggregate", "fate", "reason", "left"]
+    assert shown["rows"][1] == ["dept b", "sum(salary)", "withheld", "It could tell too much.", None]
+    assert (shown["verdict"], shown["code"]) == ("answered", "partial")
+    _, out, err = run("check", "d.duckdb", "fates", "-p", "p.toml", "--format", "csv")
+    assert out.splitlines()[0] == "group,aggregate,fate,reason,left"
+    assert err.startswith("partial: ")
+
+
+def test_risk_says_how_much_is_spent_and_by_which_statements(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Nearest(
+        9, 20.0, 100.0, 30.0, 60.0, 0.3, 0.25, 0.24, {"dept": "b"}, 4, (1,), None, 0.5, ((1, 0.24),)
+    )
+    monkeypatch.setattr(FakeGate, "nearest", lambda _: [one])
+    _, out, _ = run("risk", "d.duckdb", "-p", "p.toml")
+    assert "  dept b: 60% of the limit is spent; could still be any of 9 values" in out
+    assert "that each adds:\n  1, ann: 24%, SELECT 1\n" in out
+    _, out, _ = run("risk", "d.duckdb", "-p", "p.toml", "--format", "json")
+    (nearest,) = json.loads(out)["nearest"]
+    assert (nearest["spent"], nearest["shares"]) == (0.6, [[1, 0.24]])
 
 
 # What is printed

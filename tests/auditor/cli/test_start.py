@@ -142,7 +142,10 @@ def test_kernels_are_compiled_before_a_decision_begins_and_not_for_what_is_known
         assert told == [60, "clock"] * 2
 
 
-COMMANDS = ("attacking", "auditing", "evaluating", "experiment", "measuring", "serving", "users")
+COMMANDS = (
+    *("attacking", "auditing", "evaluating", "experiment", "measuring", "planning", "reporting", "serving"),
+    "users",
+)
 
 
 @pytest.mark.parametrize("asked", ["query", "evaluate", "--help", "quary"])
@@ -172,7 +175,18 @@ def test_a_command_that_is_made_alone_is_helped_and_told_like_all_others() -> No
 def test_help_lists_every_command() -> None:
     said = CliRunner().invoke(app(), ["--help"]).output
     here = ("demo", "init", "query", "check", "risk", "history", "verify")
-    elsewhere = ("attack", "audit", "sql", "curve", "experiment", "evaluate", "serve", "users")
+    elsewhere = (
+        "attack",
+        "audit",
+        "report",
+        "sql",
+        "curve",
+        "experiment",
+        "evaluate",
+        "plan",
+        "serve",
+        "users",
+    )
     for name in here + elsewhere:
         assert f"│ {name} " in said
 

@@ -46,6 +46,17 @@ def test_the_first_is_who_has_most_risk_with_the_statements_that_carry_it(gate: 
     assert found[0].risk == pytest.approx(frame["worst_risk"].max(), abs=1e-9)
 
 
+def test_how_much_of_the_limit_is_spent_and_what_each_statement_adds_to_it(gate: Gate) -> None:
+    gate.execute("SELECT avg(salary) FROM staff")
+    gate.execute("SELECT sum(salary) FROM staff WHERE id < 12")
+    first = gate.nearest(1)[0]
+    assert first.spent == pytest.approx(first.near / 0.5)
+    assert 0 < first.spent < 1
+    assert first.shares[0][0] == 2
+    assert sum(added for _, added in first.shares) == pytest.approx(first.carried)
+    assert {number for number, _ in first.shares} == set(first.carried_by)
+
+
 def test_each_user_of_a_ledger_of_their_own_has_the_statements_that_they_asked(tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", rows(60))
     with Gate.open(database, policy('[ledger]\nscope = "user"\n')) as gate:

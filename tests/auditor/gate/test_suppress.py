@@ -570,7 +570,7 @@ def test_nothing_is_worked_out_from_a_group_that_is_withheld(gate: Gate) -> None
 
 
 @pytest.mark.slow
-def test_check_judges_each_group_alone_and_releases_nothing(
+def test_check_judges_groups_without_a_true_answer_and_releases_nothing(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def forbidden(*_: object) -> list[int]:
@@ -598,4 +598,6 @@ def test_of_many_records_the_tables_that_groups_are_judged_in_are_thought_up_whe
         few = len(pool().values)
         assert answer.decision.code == "answered"
         gate.check(BY_DEPT)
+        assert len(pool().values) == few, "a check leaves no trace"
+        gate.execute(BY_DEPT)
         assert (few, len(pool().values)) == (systems.POOL, confidential.GROUP_WORLDS)

@@ -61,6 +61,19 @@ def ask(
     return ledger.append(user=user, sql=sql, verdict="answered", code="answered", answers=answers)
 
 
+ASIDE = KnownAnswer("aside", np.array([3, 7]), None, Fraction(0), *STAFF)
+
+
+def release(ledger: Ledger) -> Entry:
+    """An answer on the owner's word, and a request that is turned down."""
+    found = ledger.append(
+        user="ann", sql="SELECT 1", verdict="answered", code="released", parameters="[1]",
+        zone="Europe/Berlin", answers=[TOTAL, ASIDE], because="a\nline, Zoë", by="olga",
+    )  # fmt: skip
+    ledger.append(user="ann", sql="SELECT 2", verdict="request", code="declined", because="no", by="olga")
+    return found
+
+
 def altered(place: Path, *statements: str) -> None:
     """Change a ledger the way someone with write access could: triggers dropped first."""
     connection = sqlite3.connect(place)
@@ -778,3 +791,23 @@ def test_what_packing_never_wrote_is_unreadable() -> None:
     for text in ("", "1/0", "x/y"):
         with pytest.raises(Unreadable):
             unpack_value(text)
+
+
+def test_a_release_keeps_its_reason_and_who_is_set_aside(place: Path) -> None:
+    with Ledger.open(place, BINDING) as ledger:
+        release(ledger)
+    with Ledger.open(place, BINDING) as ledger:
+        first, second = ledger.entries()
+        assert (first.because, first.by) == ("a\nline, Zoë", "olga")
+        assert (first.parameters, first.zone) == ("[1]", "Europe/Berlin")
+        assert first.answers == (TOTAL, ASIDE)
+        assert (second.because, second.by, second.parameters) == ("no", "olga", "")
+        assert ledger.verify().problems == ()
+
+
+def test_a_reason_that_was_altered_is_found(place: Path) -> None:
+    with Ledger.open(place, BINDING) as ledger:
+        release(ledger)
+    altered(place, "UPDATE ledger_statement SET parameters = replace(parameters, 'olga', 'emil')")
+    with pytest.raises(LedgerError, match="entry 1 was altered"):
+        Ledger.open(place, BINDING)

@@ -15,7 +15,7 @@ from auditor import Gate, Policy, QueryRefused
 from auditor.errors import LedgerError
 from auditor.ledger import Ledger, LedgerMoved
 from auditor.ledger.copying import copy_ledger
-from tests.auditor.ledger.test_ledger import BINDING, DIFFERENCE, EXTREME, TOTAL, ask
+from tests.auditor.ledger.test_ledger import BINDING, DIFFERENCE, EXTREME, TOTAL, ask, release
 from tests.auditor.proxy import postgres_server
 from tests.auditor.staff import build, people, policy_text
 
@@ -61,6 +61,15 @@ def test_what_was_appended_is_read_back_and_verified(url: str) -> None:
         assert [answer.value for answer in found[1].answers] == [DIFFERENCE.value, EXTREME.value]
         assert found[1].answers[0].records.tolist() == [3, 7, 900]
         assert (ledger.id, ledger.length, ledger.verify().problems) == (identity, 3, ())
+
+
+def test_a_release_keeps_its_reason_and_who_is_set_aside(url: str) -> None:
+    with Ledger.open(url, BINDING) as ledger:
+        told = release(ledger)
+    with Ledger.open(url, BINDING) as ledger:
+        first = next(ledger.entries())
+        assert (first.answers, first.because, first.by) == (told.answers, "a\nline, Zoë", "olga")
+        assert ledger.verify().problems == ()
 
 
 def test_rows_cannot_be_changed_or_removed_by_accident(server: dict[str, Any], url: str) -> None:

@@ -168,6 +168,16 @@ BROKEN = [
         ["tables.views", '"A"', "one of the two"],
     ),
     ("[limit]", '[intruder]\nknows = ["salary"]\n[limit]', ["intruder.knows", "is a protected column"]),
+    ("[limit]", "[decision]\nremainder = 1\n[limit]", ["decision.remainder = 1", "true, false or a label"]),
+    ("[limit]", '[decision]\nremainder = " "\n[limit]', ["decision.remainder", "a label in quotes"]),
+    (
+        "[limit]",
+        '[decision]\nremainder = "(other)"\npartial = "refuse"\n[limit]',
+        ["decision.remainder", 'take partial = "suppress"'],
+    ),
+    ("[limit]", "[rules]\nmin_size = 1\n[limit]", ["rules.min_size = 1", "at least 2"]),
+    ("[limit]", "[rules]\nmin_size = 2.5\n[limit]", ["rules.min_size = 2.5", "must be a whole number"]),
+    ("[limit]", "[rules]\nmin_sise = 5\n[limit]", ["rules.min_sise", "did you mean rules.min_size?"]),
     ("[limit]", '[decision]\npartial = "some"\n[limit]', ["decision.partial", "'suppress' or 'refuse'"]),
     ("[limit]", '[decision]\nranges = "always"\n[limit]', ["decision.ranges", "'asked' or 'never'"]),
     ("[limit]", '[decision]\ndialect = "postgres"\n[limit]', ["decision.dialect", "above the first section"]),
@@ -420,3 +430,50 @@ def test_keys_of_leak_events_are_one_error_that_says_what_took_their_place(key: 
         Policy.parse(f"{TEXT}\n[decision]\n{key}")
     assert str(error.value).startswith(f"decision.{key}: is gone; leave it out.")
     assert "an end of where it lies is told" in str(error.value)
+
+
+def test_a_policy_with_another_limit_says_so_for_every_column() -> None:
+    text = """
+    [[protect]]
+    table = "staff"
+    column = "salary"
+    minimum = 0
+    maximum = 100
+    step = 10
+    public = ["age"]
+    limit = { risk = 0.3 }
+    [[protect]]
+    table = "staff"
+    column = "bonus"
+    minimum = 0
+    maximum = 10
+    step = 1
+    public = ["age"]
+    [limit]
+    risk = 0.5
+    """
+    policy = Policy.parse(text)
+    assert policy.protects[0].domain.count == 11  # what is kept with a section is no key of it
+    varied = policy.varied(0.7, 0)
+    assert [varied.limits_of(each).risk for each in varied.protects] == [0.7, 0.7]
+    assert varied.intruder.insiders == 0
+    stated = text.replace("0.3", "0.7").replace("0.5", "0.7") + "\n[intruder]\ninsiders = 0\n"
+    assert varied == Policy.parse(stated)
+
+
+def test_what_another_limit_would_break_is_one_error() -> None:
+    text = """
+    [protect]
+    table = "staff"
+    column = "salary"
+    minimum = 0
+    maximum = 100
+    step = 10
+    public = "all"
+    [limit]
+    risk = 0.5
+    """
+    with pytest.raises(PolicyError, match="insiders"):
+        Policy.parse(text).varied(0.5, 2)
+    with pytest.raises(PolicyError, match="risk"):
+        Policy.parse(text).varied(1.5, 1)

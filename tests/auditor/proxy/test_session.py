@@ -147,7 +147,6 @@ def tag(text: str) -> str:
         ("CLOSE nothing", [error("34000"), READY]),
         ("CREATE TABLE x (a int)", [error("42501"), READY]),
         ("DELETE FROM staff", [error("42501"), READY]),
-        ("EXPLAIN SELECT 1", [error("0A000"), READY]),
         ("PREPARE x AS SELECT 1; EXECUTE x; DEALLOCATE x; EXECUTE x",
          [tag("PREPARE"), tag("SELECT 1"), tag("DEALLOCATE"), error("26000"), READY]),
         ("PREPARE x AS SELECT 1; PREPARE x AS SELECT 2", [tag("PREPARE"), error("42P05"), READY]),

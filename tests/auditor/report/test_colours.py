@@ -54,8 +54,7 @@ def test_no_colour_stands_outside_of_the_schemes() -> None:
 def test_text_takes_only_colours_that_were_measured() -> None:
     used = set(re.findall(r"(?<![-\w])(?:color|fill): var\(--(\w+)\)", CSS))
     assert used <= {"ink", "muted", "accent", "third"}
-    # the third colour is for graphics: bars, and the arrows of columns that are not sorted
+    # the third colour is for graphics: the arrows of columns that are not sorted
     assert re.findall(r"([^{}\n]+) \{[^}]*(?<![-\w])(?:color|fill): var\(--third\)", CSS) == [
         "#list thead button::after",
-        ".bar",
     ]

@@ -83,7 +83,7 @@ def test_every_chart_has_a_table_and_a_name(browser: Browser, pages: dict[str, P
     charts = browser.run("document.querySelectorAll('figure.chart').length")
     assert charts >= 3
     assert browser.run("document.querySelectorAll('figure.chart details table').length") == charts
-    named = "[...document.querySelectorAll('figure.chart svg[role=img]')].every(each => each"
+    named = "[...document.querySelectorAll('figure.chart .drawing[role=img]')].every(each => each"
     named += ".getAttribute('aria-labelledby').split(' ').every(id => document.getElementById(id)))"
     assert browser.run(named)
     assert browser.run("new Set([...document.querySelectorAll('[id]')].map(each => each.id)).size") == (
@@ -96,7 +96,7 @@ def test_marks_are_where_their_figures_are(browser: Browser, pages: dict[str, Pa
     """The heights of the marks on the screen have the order of the risks in the table."""
     browser.open(pages["many"])
     heights = browser.run(
-        "[...document.querySelectorAll('#risk-distance-title ~ svg.wide path.dot')]"
+        "[...document.querySelectorAll('#risk-distance-title ~ .drawing.wide .mark-symbol path')]"
         ".map(each => each.getBoundingClientRect().top)"
     )
     found = many()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from fractions import Fraction
 
 import pytest
@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.report.figures import exact, interval, moment, number, one_clock, percent
-from auditor.report.scales import round_ticks, round_times
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
@@ -38,43 +37,6 @@ def test_what_is_no_number_is_said_in_words() -> None:
 @given(st.integers(1, 10**6), st.integers(1, 10**6))
 def test_a_share_is_called_all_or_nothing_only_if_it_is(part: int, more: int) -> None:
     assert percent(part, part + more) not in {"0\xa0%", "100\xa0%"}
-
-
-@given(FINITE, FINITE, st.integers(3, 9))
-def test_ticks_are_few_and_inside(low: float, high: float, most: int) -> None:
-    low, high = sorted((low, high))
-    ticks = round_ticks(low, high, most)
-    slack = 1e-6 * max(abs(low), abs(high), high - low) + 1e-9
-    assert len(ticks) <= most
-    assert all(low - slack <= tick <= high + slack for tick in ticks)
-
-
-@given(
-    st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1)),
-    st.timedeltas(timedelta(seconds=1), timedelta(days=20_000)),
-    st.integers(3, 9),
-)
-def test_times_on_an_axis_are_few_rising_and_inside(low: datetime, span: timedelta, most: int) -> None:
-    times = [at for at, _ in round_times(low, low + span, most)]
-    assert len(times) <= most
-    assert times == sorted(times)
-    assert all(low <= at <= low + span for at in times)
-
-
-@pytest.mark.parametrize(
-    ("span", "first"),
-    [
-        (timedelta(seconds=20), "10:00:00"),
-        (timedelta(minutes=40), "10:00"),
-        (timedelta(hours=30), "3 Mar 12:00"),
-        (timedelta(days=12), "5 Mar 2026"),
-        (timedelta(days=500), "Apr 2026"),
-        (timedelta(days=3000), "2028"),
-    ],
-)
-def test_labels_say_what_tells_the_ticks_apart(span: timedelta, first: str) -> None:
-    start = datetime(2026, 3, 3, 10, 0, tzinfo=UTC)
-    assert first in [label for _, label in round_times(start, start + span, 7)]
 
 
 def test_times_with_and_without_a_zone_are_not_compared() -> None:

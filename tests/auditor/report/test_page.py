@@ -212,23 +212,12 @@ def test_every_chart_has_a_name_a_caption_and_a_table(root: Node) -> None:
     charts = list(root.all("figure"))
     assert len(charts) == 4
     for chart in charts:
-        drawings = [node for node in chart.all("svg") if node.attributes.get("role") == "img"]
+        drawings = [node for node in chart.all("div") if node.attributes.get("role") == "img"]
         assert len(drawings) == 2
         assert all(len(str(node.attributes["aria-labelledby"]).split()) == 2 for node in drawings)
         (table,) = chart.all("table")
         assert len(list(table.all("tr"))) > 1
         assert next(chart.all("figcaption")).text.strip()
-
-
-def test_charts_draw_inside_of_their_frame(root: Node) -> None:
-    for drawing in (node for node in root.all("svg") if node.attributes.get("role") == "img"):
-        _, _, width, height = map(float, str(drawing.attributes["viewbox"]).split())
-        for node in drawing.all("path"):
-            path = str(node.attributes["d"])
-            for command, number in re.findall(r"([HV])([-\d.]+)", path):
-                assert 0 <= float(number) <= (width if command == "H" else height)
-        for node in drawing.all("rect"):
-            assert float(str(node.attributes["x"])) + float(str(node.attributes["width"])) <= width
 
 
 def test_the_widths_of_all_records_are_in_the_chart_before_and_after(root: Node) -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from auditor.report import figures, scales, visible
+from auditor.report import curves, figures, visible
 
 ANY = st.text(st.characters(), max_size=60)  # surrogates and unassigned characters included
 
 
-@pytest.mark.parametrize("module", [figures, scales, visible], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [curves, figures, visible], ids=lambda module: module.__name__)
 def test_the_examples_in_the_docstrings_hold(module: object) -> None:
     tried = doctest.testmod(module)
     assert tried.attempted

@@ -248,6 +248,16 @@ def test_arrays_and_vectors_count_as_in_postgres(shown: Catalogue) -> None:
     assert value(shown, "SELECT (current_schemas(true))[1]") == "pg_catalog"
 
 
+def test_arrays_that_are_written_as_texts_are_read_as_in_postgres(shown: Catalogue) -> None:
+    found = rows(asked(shown, """SELECT '{a, "null", NULL, "b c"}'::text[] FROM pg_class WHERE oid = 1259"""))
+    assert found == [(["a", "null", None, "b c"],)]
+    for text in ("{a", "{a,}", "a"):
+        assert refused(shown, f"SELECT '{text}'::text[] FROM pg_class") == "22P02"
+    assert refused(shown, "SELECT '{{a},{b}}'::text[] FROM pg_class") == "0A000"
+    words = "SELECT string_agg(word, ',') FROM pg_get_keywords() WHERE word <> ALL ('{\"null\"}'::text[])"
+    assert "abort" in str(value(shown, words))
+
+
 def test_the_same_statement_gets_the_same_answer_from_several_threads(shown: Catalogue) -> None:
     sql = (
         "SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid ORDER BY 1, 2"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from auditor.proxy.protocol import Column, Connection, Parse, Query, Transaction, events
 from auditor.proxy.protocol.sqlstate import IN_FAILED_TRANSACTION, ErrorFields, SqlState
+from tests.auditor.proxy.protocol.wire import data_rows
 
 INT4, TEXT = 23, 25
 MECHANISMS = ("SCRAM-SHA-256",)
@@ -136,7 +137,7 @@ class Owner:
                 continue
             connection.row_description([plan.column])
             rows = plan.rows((), False, False)
-            connection.data_rows([[value] for value in rows])
+            connection.data_row_messages(data_rows([[value] for value in rows]))
             connection.command_complete(f"SELECT {len(rows)}")
         if not statements:
             connection.empty_query_response()
@@ -167,7 +168,7 @@ class Owner:
         rows = plan.rows(portal.values, bool(binary), any(portal.parameter_formats))
         left = rows[portal.rows_sent :]
         now = left[: event.max_rows] if event.max_rows else left
-        connection.data_rows([[value] for value in now])
+        connection.data_row_messages(data_rows([[value] for value in now]))
         portal.rows_sent += len(now)
         if event.max_rows and len(now) == event.max_rows:
             connection.portal_suspended()

@@ -8,6 +8,7 @@ from auditor.proxy.protocol import Column, Connection, State, Transaction
 from auditor.proxy.protocol.sqlstate import ErrorFields
 from auditor.proxy.protocol.states import Backend, Frontend
 from tests.auditor.proxy.protocol.wire import CLIENT as MAKE
+from tests.auditor.proxy.protocol.wire import data_rows
 
 ERROR = ErrorFields("XX000", "no")
 STARTUP = MAKE["StartupMessage"]("3.0", {"user": "anna"})
@@ -44,7 +45,7 @@ ANSWER: dict[Backend, Callable[[Connection], object]] = {
     Backend.READY_FOR_QUERY: lambda c: c.ready_for_query(),
     Backend.ROW_DESCRIPTION: lambda c: c.row_description([Column("a", 23)]),
     Backend.NO_DATA: lambda c: c.no_data(),
-    Backend.DATA_ROW: lambda c: c.data_rows([[b"1"]]),
+    Backend.DATA_ROW: lambda c: c.data_row_messages(data_rows([[b"1"]])),
     Backend.COPY_OUT_RESPONSE: lambda c: c.copy_out_response(0, 2),
     Backend.COPY_DATA: lambda c: c.copy_data_messages(b"d\0\0\0\5x"),
     Backend.COPY_DONE: lambda c: c.copy_done(),

@@ -9,11 +9,6 @@ from auditor.proxy.protocol import Column, ErrorFields, Transaction, backend
 from tests.auditor.proxy.protocol.wire import Body, Reader, bodies, fields
 
 ANY = st.text(st.characters(), max_size=30)  # NUL and lone surrogates too
-ROWS = st.integers(0, 4).flatmap(
-    lambda width: st.lists(
-        st.lists(st.none() | st.binary(max_size=9), min_size=width, max_size=width), max_size=6
-    )
-)
 
 
 def read(data: bytes) -> list[str]:
@@ -24,11 +19,6 @@ def read(data: bytes) -> list[str]:
 
 def clean(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
-
-
-@given(ROWS)
-def test_rows_come_back(rows: list[list[bytes | None]]) -> None:
-    assert read(backend.data_rows(rows)) == [f"DataRow({row})" for row in rows]
 
 
 @given(ANY, ANY, ANY, ANY, st.integers(-1, 99))

@@ -19,7 +19,7 @@ from auditor.proxy.protocol import (
 )
 from tests.auditor.proxy.protocol.owner import Owner
 from tests.auditor.proxy.protocol.reaching import reached
-from tests.auditor.proxy.protocol.wire import CLIENT, Reader, startup
+from tests.auditor.proxy.protocol.wire import CLIENT, Reader, data_rows, startup
 
 ERROR = ErrorFields("XX000", "no")
 
@@ -132,7 +132,11 @@ def test_messages_that_are_sent_ahead_are_given_out_one_by_one() -> None:
 def test_a_fault_of_the_owner_sends_nothing_and_can_be_mended() -> None:
     connection = reached(State.QUERYING)
     connection.data_to_send()
-    for wrong in (connection.ready_for_query, connection.no_data, lambda: connection.data_rows([[b"1"]])):
+    for wrong in (
+        connection.ready_for_query,
+        connection.no_data,
+        lambda: connection.data_row_messages(data_rows([[b"1"]])),
+    ):
         with pytest.raises(OutOfTurn):
             wrong()
     assert connection.data_to_send() == b""
@@ -144,9 +148,9 @@ def test_a_fault_of_the_owner_sends_nothing_and_can_be_mended() -> None:
 def test_a_result_needs_its_description_in_a_simple_query() -> None:
     connection = reached(State.QUERYING)
     with pytest.raises(OutOfTurn):
-        connection.data_rows([[b"1"]])
+        connection.data_row_messages(data_rows([[b"1"]]))
     connection.row_description([Column("a", 23, 4)])
-    connection.data_rows([[b"1"]])
+    connection.data_row_messages(data_rows([[b"1"]]))
     with pytest.raises(OutOfTurn):
         connection.ready_for_query()
     connection.command_complete("SELECT 1")
@@ -155,7 +159,7 @@ def test_a_result_needs_its_description_in_a_simple_query() -> None:
 
 def test_an_error_in_the_middle_of_rows_ends_them() -> None:
     connection = reached(State.EXECUTING)
-    connection.data_rows([[b"1"]])
+    connection.data_row_messages(data_rows([[b"1"]]))
     connection.error(ERROR)
     assert said(connection) == ["DataRow([b'1'])", "ErrorResponse('ERROR', 'XX000')"]
     assert connection.state is State.SKIPPING
@@ -179,7 +183,7 @@ def test_notices_and_settings_may_be_told_at_any_time() -> None:
 def test_what_is_queued_is_counted() -> None:
     connection = reached(State.QUERYING)
     connection.row_description([Column("a", 25)])
-    connection.data_rows([[b"x" * 1_000]] * 10)
+    connection.data_row_messages(data_rows([[b"x" * 1_000]] * 10))
     assert 10_000 < connection.queued == len(connection.data_to_send())
     assert connection.queued == 0
 

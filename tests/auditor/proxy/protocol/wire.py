@@ -32,6 +32,12 @@ def _value(value: bytes | None) -> bytes:
     return struct.pack("!i", -1) if value is None else struct.pack("!i", len(value)) + value
 
 
+def data_rows(rows: Sequence[Sequence[bytes | None]]) -> bytes:
+    """DataRow messages."""
+    bodies = (struct.pack("!H", len(row)) + b"".join(map(_value, row)) for row in rows)
+    return b"".join(message("D", body) for body in bodies)
+
+
 def startup(version: str = "3.0", parameters: dict[str, str] | None = None) -> bytes:
     major, minor = map(int, version.split("."))
     pairs = b"".join(_text(name) + _text(value) for name, value in (parameters or {}).items())

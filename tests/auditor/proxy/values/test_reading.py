@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from auditor.proxy.values import types
 from auditor.proxy.values.arrays import binary_of, text_of
 from auditor.proxy.values.errors import BadParameter
-from auditor.proxy.values.numbers import numeric_binary
+from auditor.proxy.values.numerics import binary_of as numeric_binary
 from auditor.proxy.values.reading import read_parameter
 from auditor.proxy.values.types import BY_NAME, BY_OID
 from tests.clocks import at_once
