@@ -21,9 +21,9 @@ from sqlglot.errors import SqlglotError
 
 from auditor.policy.policy import Protect
 from auditor.sql import arithmetic, ranges, statistics
-from auditor.sql.correlation import CORRELATIONS
 from auditor.sql.dialects import Dialect
 from auditor.sql.limits import reread
+from auditor.sql.rules.divide_correlations import CORRELATIONS
 from auditor.sql.schema import folded
 from auditor.sql.scopes import conjuncts
 from auditor.sql.shape import DATA

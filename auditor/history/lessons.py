@@ -32,16 +32,13 @@ from auditor.history.lineage import Lowered, lower
 from auditor.history.meanings import Grid, Known
 from auditor.history.mentions import Mentions
 from auditor.history.sorting import Part, first_kind, parts_of
-from auditor.sql.canonical import rewrite
 from auditor.sql.catalogue import listed
-from auditor.sql.classify import classify
-from auditor.sql.columns import write_out
+from auditor.sql.context import Context
 from auditor.sql.dialects import translate
 from auditor.sql.limits import parse, tokens_of
-from auditor.sql.names import qualify, readable
+from auditor.sql.pipeline import READ, rewritten
 from auditor.sql.schema import folded
 from auditor.sql.shape import DATA, shape_of
-from auditor.sql.sizes import bound as sized
 from auditor.sql.statement import Plan
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.writing import generate
@@ -198,15 +195,7 @@ class School:
         shape = shape_of(schema)
         if isinstance(listed(sql, schema, shape.describe), Plan):
             return Lesson(CATALOGUE)
-        tree = parse(sql)
-        sized(tree, schema)
-        rewrite(tree)
-        classify(tree, readable(schema))
-        while isinstance(tree, exp.Subquery):
-            tree = tree.this
-        write_out(tree, shape.describe)
-        tree = qualify(tree, schema)
-        classify(tree, readable(schema))
+        tree = rewritten(parse(sql), Context(sql, schema), READ)
         shape.describe(sql)  # the engine's own word on names, for what the tree does not resolve
         shown = self._as_stored(tree)
         found = lower(tree, schema, self._grids)

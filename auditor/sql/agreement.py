@@ -16,8 +16,6 @@ import duckdb
 
 from auditor.sql import guard, pure
 from auditor.sql.guard import Node
-from auditor.sql.limits import parse
-from auditor.sql.writing import bracketed
 
 # Where in the text a node stands, and whether an operator or a call was written, changes nothing.
 _SILENT = frozenset({"query_location", "query_location_length", "is_operator", "named_param_map"})
@@ -55,15 +53,6 @@ _EXACT_DIGITS = 15
 
 
 @lru_cache(maxsize=256)
-def read_alike(text: str) -> bool:
-    """Whether DuckDB reads a text as `auditor.sql.limits.parse` does.
-
-    Raises:
-        NotUnderstood: the text is not one query, or has parts that cannot be written.
-    """
-    return same(text, bracketed(parse(text)))
-
-
 def same(text: str, written: str) -> bool:
     """Whether DuckDB reads two texts as one SELECT."""
     try:

@@ -7,12 +7,11 @@ listed with its type: that it exists is what everybody is told anyway.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, folded, quoted
+from auditor.sql.shape import Describe
 from auditor.sql.statement import Plan
-
-Describe = Callable[[str], list[tuple[str, str]]]
 
 _SHOW_TABLES = re.compile(r"\s*show\s+tables\s*;?\s*", re.IGNORECASE)
 _DESCRIBE = re.compile(

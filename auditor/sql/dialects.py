@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from auditor.sql.rules.write_rows import as_select
 from auditor.sql.schema import Schema
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.written_rows import as_select
 
 Dialect = Literal["duckdb", "postgres"]
 """Names of the dialects, as policies and connections spell them."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from auditor.sql.scopes import own_nodes
 from auditor.sql.understood import NotUnderstood
 
 Copy = Callable[[exp.Expr], exp.Expr]
@@ -44,7 +45,17 @@ class Grouping:
         return exp.Grouping(expressions=[key.copy() for key in self.keys])
 
 
-def grouping(select: exp.Select, groups_all: Callable[[exp.Expr], bool]) -> Grouping:
+def groups_all(node: exp.Expr) -> bool:
+    """Whether GROUP BY ALL groups by a projection."""
+    return not _own(node, exp.AggFunc) and _own(node, exp.Column)
+
+
+def _own(root: exp.Expr, kind: type[exp.Expr]) -> bool:
+    """Whether an expression has a node of a class outside the queries inside it."""
+    return any(isinstance(node, kind) for node in own_nodes(root)) and not isinstance(root, exp.Query)
+
+
+def grouping(select: exp.Select, groups_all: Callable[[exp.Expr], bool] = groups_all) -> Grouping:
     """Read a GROUP BY.
 
     Args:

@@ -2,8 +2,8 @@
 
 Promises, for each SELECT of a qualified tree: every reference to a protected column is a bare column of a
 derived table or WITH query, a test for NULL, or stands in the argument of SUM, AVG, MIN, MAX or COUNT; and
-the rows and groups of a SELECT that aggregates one depend on public data alone. What is counted of a BOOLEAN
-column is written as a sum first, by `truth`.
+the rows and groups of a SELECT that aggregates one depend on public data alone. Of the tree it
+changes no more than a bare name in ORDER BY, which gets its table, and casts that COUNT reads over.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from auditor.sql import around, casts, each_once, ranges, statistics, truth
+from auditor.sql import around, casts, ranges, statistics, truth
 from auditor.sql.grouping import grouping
 from auditor.sql.linear import Argument, tests_null
 from auditor.sql.names import nearest
+from auditor.sql.rules import mark_each_once as each_once
 from auditor.sql.schema import Protected, Schema, folded
 from auditor.sql.scopes import (
     aggregate_around,
@@ -31,6 +32,7 @@ from auditor.sql.scopes import (
 from auditor.sql.shape import DATA
 from auditor.sql.spelling import written
 from auditor.sql.statistics import StatisticArgument
+from auditor.sql.trees import holder_of
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import breaks_ties, is_windowed
 
@@ -212,9 +214,6 @@ class _Reader:
         self._passes = False
 
     def read(self) -> None:
-        kinds = {kind for columns in self._sources.values() for kind in columns.values() if kind is not None}
-        if any(self._kinds.type(kind) == truth.TYPE for kind in kinds):
-            truth.plainer(self._select, self._is_truth)
         calls = [node for node in own_nodes(self._select) if ranges.end_of(node) is not None]
         example = self._kinds.name(0) if calls else ""
         for call in calls:
@@ -270,7 +269,7 @@ class _Reader:
             found = statistics.read(node, self._kind)
             if found is None or self._kinds.type(found.kind) == truth.TYPE:
                 continue
-            holder = node.parent if isinstance(node.parent, exp.Filter) else node
+            holder = holder_of(node)
             if ranges.end_above(holder) is None:
                 raise self._error("range", found.kind, name=bare(holder))
             self._reading.aggregates[id(node)] = found

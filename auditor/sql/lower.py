@@ -7,7 +7,7 @@ protected column. Groups that a public filter removes are not in the relation, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope
@@ -20,6 +20,7 @@ from auditor.sql.linear import Argument
 from auditor.sql.names import cte_of
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import conjuncts, own_nodes, sources_of
+from auditor.sql.shape import Describe
 from auditor.sql.statement import (
     ENDS,
     Aggregate,
@@ -32,11 +33,10 @@ from auditor.sql.statement import (
     told_name,
 )
 from auditor.sql.statistics import StatisticArgument
+from auditor.sql.trees import derived, holder_of
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.windows import is_windowed, rows_are_public
 from auditor.sql.writing import bracketed, generate
-
-Describe = Callable[[str], list[tuple[str, str]]]
 
 _FUNCTIONS: dict[type[exp.Expr], Function] = {exp.Sum: "sum", exp.Avg: "avg", exp.Max: "max", exp.Min: "min"}
 _NUMERIC = ("INTEGER", "UTINYINT", "USMALLINT", "UBIGINT", "TINYINT", "SMALLINT", "BIGINT", "HUGEINT",
@@ -75,7 +75,7 @@ class _Lowering:
         self._name = name
         self._outer = outer
         self._describe = describe
-        self._grouping = grouping(self._select, groups_all)
+        self._grouping = grouping(self._select)
         self._keys = self._grouping.keys
         self._public: list[exp.Expr] = []
         self._protected: list[tuple[exp.Expr, exp.AggFunc, Argument | StatisticArgument]] = []
@@ -88,7 +88,7 @@ class _Lowering:
 
     def _collect(self) -> None:
         for node in _aggregates(self._select):
-            holder = node.parent if isinstance(node.parent, exp.Filter) else node
+            holder = holder_of(node)
             argument = self._reading.aggregates.get(id(node))
             if argument is None:
                 if holder not in self._public:
@@ -336,16 +336,6 @@ def _has_windows(select: exp.Select) -> bool:
     return any(isinstance(node, exp.Window | exp.Qualify) for node in own_nodes(select))
 
 
-def groups_all(node: exp.Expr) -> bool:
-    """Whether GROUP BY ALL groups by a projection."""
-    return not _own(node, exp.AggFunc) and _own(node, exp.Column)
-
-
-def _own(root: exp.Expr, kind: type[exp.Expr]) -> bool:
-    """Whether an expression has a node of a class outside the queries inside it."""
-    return any(isinstance(node, kind) for node in own_nodes(root)) and not isinstance(root, exp.Query)
-
-
 def _substitute(root: exp.Expr, held: list[tuple[exp.Expr, exp.Expr]]) -> None:
     """Replace, from the outside in, what the relation holds by what is read of it."""
     pending = [root]
@@ -423,6 +413,5 @@ class _Expansion:
             self._count += 1
             if self._count > _MAX_EXPANSIONS:
                 raise NotUnderstood("too-large")
-            alias = exp.TableAlias(this=exp.to_identifier(original.alias_or_name, quoted=True))
-            twin.replace(exp.Subquery(this=self(cte.this), alias=alias))
+            twin.replace(derived(self(cte.this), original.alias_or_name))
         return copy

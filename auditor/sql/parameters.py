@@ -1,13 +1,9 @@
-"""Parameters become literals of the tree, so that everything that runs is generated from one tree.
-
-Promises a tree without placeholders. The types are those that DuckDB's Python client would bind.
-"""
+"""Values as literals of a tree, of the types that DuckDB's Python client would bind."""
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -19,32 +15,6 @@ BOUND = frozenset(
     {type(None), bool, int, float, Decimal, str, datetime.datetime, datetime.date, datetime.time}
 )
 """Types whose values are bound; no subclasses."""
-
-
-def bind(tree: exp.Query, parameters: Sequence[object] | Mapping[str, object] | None) -> None:
-    """Replace every placeholder by its value, in place.
-
-    Raises:
-        NotUnderstood: code "parameters": one is missing, left over, or of a type that is not bound.
-    """
-    given: dict[str, object]
-    if isinstance(parameters, Mapping):
-        if not all(isinstance(name, str) for name in parameters):
-            raise NotUnderstood("parameters", detail="names of parameters must be text")
-        given = dict(parameters)
-    elif parameters is None or (isinstance(parameters, Sequence) and not isinstance(parameters, str | bytes)):
-        given = {str(number): value for number, value in enumerate(parameters or (), 1)}
-    else:
-        raise NotUnderstood("parameters", detail="parameters must be a list or a mapping")
-    used: set[str] = set()
-    for holder in list(tree.find_all(exp.Placeholder)):
-        name = str(holder.args.get("this") or "")
-        if name not in given:
-            raise NotUnderstood("parameters", detail=f"parameter {name} has no value")
-        used.add(name)
-        holder.replace(literal(given[name]))
-    if len(used) != len(given):
-        raise NotUnderstood("parameters", detail=f"{len(given)} values for {len(used)} parameters")
 
 
 def literal(value: object) -> exp.Expr:

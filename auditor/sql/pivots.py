@@ -23,12 +23,10 @@ from sqlglot import exp
 from auditor.sql.limits import parse
 from auditor.sql.parameters import literal
 from auditor.sql.schema import Schema, folded, quoted
-from auditor.sql.shape import DATA
+from auditor.sql.shape import DATA, Describe
 from auditor.sql.statement import Plan
 from auditor.sql.understood import NotUnderstood
 from auditor.sql.writing import generate
-
-Describe = Callable[[str], list[tuple[str, str]]]
 
 _PIVOT = re.compile(r"\bPIVOT\b", re.IGNORECASE)
 _STATEMENT = re.compile(r"\s*PIVOT\b", re.IGNORECASE)

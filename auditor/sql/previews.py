@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from auditor.sql.limits import parse
 from auditor.sql.schema import DEFAULT_SCHEMA, Schema, folded, quoted
+from auditor.sql.trees import derived
 from auditor.sql.writing import generate
 
 _NOT_SHOWN = ("group", "having", "distinct", "qualify", "windows")
@@ -89,6 +90,4 @@ def _in_place_of(node: exp.Table, schema: Schema) -> exp.Subquery:
         for name, type_ in schema.columns_of(table)
     ]
     query = parse(f"SELECT {', '.join(cells)} FROM {quoted(table.name)}")
-    return exp.Subquery(
-        this=query, alias=exp.TableAlias(this=exp.to_identifier(node.alias_or_name, quoted=True))
-    )
+    return derived(query, node.alias_or_name)

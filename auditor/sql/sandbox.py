@@ -33,6 +33,7 @@ from dataclasses import dataclass, field
 import duckdb
 import numpy as np
 import sqlglot
+from sqlglot import exp
 
 from auditor import isolated
 from auditor.isolated import Broken, read, write
@@ -41,11 +42,10 @@ from auditor.sql import understand as understand_here
 from auditor.sql.limits import parse
 from auditor.sql.parameters import BOUND
 from auditor.sql.schema import Schema
+from auditor.sql.shape import Parameters
 from auditor.sql.sizes import Size, bound
 from auditor.sql.statement import Plan, Unsupported
 from auditor.sql.understood import NotUnderstood
-
-Parameters = Sequence[object] | Mapping[str, object] | None
 
 
 @dataclass(frozen=True)
@@ -106,15 +106,21 @@ def understand(
         values = _plain(parameters)
     except NotUnderstood as refusal:
         return refusal.reason
-    if small(text, schema, dialect):
-        return understand_here(text, values, schema, dialect, previews, arrived, zone)
+    fits, tree = _read(text, schema, dialect, SMALL)
+    if fits:
+        return understand_here(text, values, schema, dialect, previews, arrived, zone, tree)
     return _POOL.ask((text, values, schema, dialect, previews, arrived, zone), seconds)
 
 
 def small(text: str, schema: Schema, dialect: Dialect = "duckdb", extent: Extent = SMALL) -> bool:
     """Whether a statement is read in this process: a bound of its size that costs little to find says so."""
+    return _read(text, schema, dialect, extent)[0]
+
+
+def _read(text: str, schema: Schema, dialect: Dialect, extent: Extent) -> tuple[bool, exp.Query | None]:
+    """Whether a statement is small, and its tree, where its own dialect was read to find out."""
     if len(text) > extent.characters:
-        return False
+        return False, None
     depth, queries, words, within = 0, 0, 0, False
     for word in _words(text):
         words += 1
@@ -122,14 +128,15 @@ def small(text: str, schema: Schema, dialect: Dialect = "duckdb", extent: Extent
         within = within or depth > extent.depth
         queries += word in _QUERIES
     if within or words > extent.words or queries > extent.queries:
-        return False
+        return False, None
     try:
-        return bound(parse(text), schema).within(extent.size)
+        tree = parse(text)
+        return bound(tree, schema).within(extent.size), tree if dialect == "duckdb" else None
     except NotUnderstood as refusal:
         # It is read to here and no further, unless it is another dialect's or DESCRIBE with a query.
-        return dialect == "duckdb" and refusal.reason.code != "statement"
+        return dialect == "duckdb" and refusal.reason.code != "statement", None
     except RecursionError:
-        return False
+        return False, None
 
 
 _OPENING = frozenset(["(", "[", "{", "case"])

@@ -7,7 +7,7 @@ client's names for the original statement, and in schema `DATA` as `auditor.sql.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import duckdb
@@ -21,6 +21,8 @@ DATA = "_data"
 """The schema of readable tables in lowered SQL: no WITH query can be mistaken for one of them."""
 
 Parameters = Sequence[object] | Mapping[str, object] | None
+Describe = Callable[[str], list[tuple[str, str]]]
+"""Names and types of a query's columns."""
 
 
 class Shape:

@@ -22,6 +22,7 @@ from auditor.sql.linear import constant, tests_null
 from auditor.sql.ranges import QUANTILES
 from auditor.sql.scopes import conjuncts
 from auditor.sql.statement import Function, Interval, Leaf, Statistic
+from auditor.sql.trees import filters, holder_of
 
 KindOf = Callable[[exp.Column], int | None]
 """The position of the protected column that a column is, or None."""
@@ -95,12 +96,18 @@ class StatisticArgument:
         return exp.and_(*(each.copy() for each in self.rows), may_count)
 
 
-def read(aggregate: exp.AggFunc, kind_of: KindOf) -> StatisticArgument | None:
+_Conditions = Sequence[exp.Expr]
+_Found = StatisticArgument | None
+_EACH = (Leaf(Fraction(1), Fraction(0)),)
+"""Leaves where each row has its value."""
+
+
+def read(aggregate: exp.AggFunc, kind_of: KindOf) -> _Found:
     """An aggregate as such a statistic; None where it is none, or not wholly read."""
-    holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
+    holder = holder_of(aggregate)
     if isinstance(aggregate.this, exp.Distinct):
         return None
-    filtered = list(conjuncts(holder.expression.this)) if isinstance(holder, exp.Filter) else []
+    filtered = [part for each in filters(holder) for part in conjuncts(each)]
     if isinstance(aggregate, QUANTILES):
         return _quantile(aggregate, filtered, kind_of)
     if type(aggregate) in _SPREADS:
@@ -120,25 +127,23 @@ def read(aggregate: exp.AggFunc, kind_of: KindOf) -> StatisticArgument | None:
     return None
 
 
-def _spread(
-    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
-) -> StatisticArgument | None:
+def _spread(aggregate: exp.AggFunc, filtered: _Conditions, kind_of: KindOf) -> _Found:
     function, sample = _SPREADS[type(aggregate)]
-    record = uncast(aggregate.this)
-    if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in filtered):
+    own = _own(aggregate.this, filtered, kind_of)
+    found = Statistic("spread", sample=sample)
+    return own and StatisticArgument(*own, function, found, _EACH, tuple(filtered))
+
+
+def _own(node: exp.Expr | None, others: _Conditions, kind_of: KindOf) -> tuple[int, exp.Column] | None:
+    """A protected column that stands alone, beside what does not read its value."""
+    record = None if node is None else uncast(node)
+    if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in others):
         return None
     kind = kind_of(record)
-    if kind is None:
-        return None
-    leaves = (Leaf(Fraction(1), Fraction(0)),)
-    return StatisticArgument(
-        kind, record, function, Statistic("spread", sample=sample), leaves, tuple(filtered)
-    )
+    return None if kind is None else (kind, record)
 
 
-def _paired(
-    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
-) -> StatisticArgument | None:
+def _paired(aggregate: exp.AggFunc, filtered: _Conditions, kind_of: KindOf) -> _Found:
     """COVAR of the column and a public expression; regressions *of* the column *on* one."""
     function, sample = _PAIRED[type(aggregate)]
     sides = [aggregate.this, aggregate.expression]
@@ -147,9 +152,7 @@ def _paired(
     return _with_weight(sides[0], sides[1], function, sample, filtered, kind_of)
 
 
-def _weighted(
-    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
-) -> StatisticArgument | None:
+def _weighted(aggregate: exp.AggFunc, filtered: _Conditions, kind_of: KindOf) -> _Found:
     """SUM or AVG of the column times something public that is no constant."""
     factors = list(_factors(aggregate.this))
     protected = [each for each in factors if _reads(each, kind_of)]
@@ -163,9 +166,7 @@ def _weighted(
     return _with_weight(protected[0], weight, function, False, filtered, kind_of)
 
 
-def _divided(
-    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
-) -> StatisticArgument | None:
+def _divided(aggregate: exp.AggFunc, filtered: _Conditions, kind_of: KindOf) -> _Found:
     """SUM or AVG of the column by something public that is no constant: exact numbers are one by it."""
     inner = aggregate.this.unnest()
     function: Function = "avg" if isinstance(aggregate, exp.Avg) else "sum"
@@ -187,40 +188,30 @@ def _with_weight(
     weight: exp.Expr,
     function: Function,
     sample: bool,
-    filtered: Sequence[exp.Expr],
+    filtered: _Conditions,
     kind_of: KindOf,
-) -> StatisticArgument | None:
-    record = uncast(column)
-    if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in (weight, *filtered)):
-        return None
-    kind = kind_of(record)
-    if kind is None:
-        return None
-    if any(kind_of(each) is not None for each in weight.find_all(exp.Column)):
+) -> _Found:
+    own = _own(column, (weight, *filtered), kind_of)
+    if own is None or any(kind_of(each) is not None for each in weight.find_all(exp.Column)):
         return None  # not even whether it is NULL
     there = exp.paren(weight.copy()).is_(exp.null()).not_()
-    statistic, leaves = Statistic("weighted", sample=sample), (Leaf(Fraction(1), Fraction(0)),)
-    return StatisticArgument(kind, record, function, statistic, leaves, (*filtered, there), weight=weight)
+    statistic = Statistic("weighted", sample=sample)
+    return StatisticArgument(*own, function, statistic, _EACH, (*filtered, there), weight=weight)
 
 
-def _quantile(
-    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
-) -> StatisticArgument | None:
-    record = uncast(aggregate.this) if aggregate.this is not None else None
-    if not isinstance(record, exp.Column) or any(_reads(each, kind_of) for each in filtered):
-        return None
-    kind = kind_of(record)
+def _quantile(aggregate: exp.AggFunc, filtered: _Conditions, kind_of: KindOf) -> _Found:
+    own = _own(aggregate.this, filtered, kind_of)
     given = aggregate.args.get("quantile") or aggregate.args.get("expression")
     part = Fraction(1, 2) if isinstance(aggregate, exp.Median) else constant(given) if given else None
-    if kind is None or part is None or not 0 <= part <= 1:
+    if own is None or part is None or not 0 <= part <= 1:
         return None
     name: Function = "median" if isinstance(aggregate, exp.Median) else "quantile"
     continuous = isinstance(aggregate, exp.Median | exp.PercentileCont)
     found = Statistic("quantile", fraction=part, continuous=continuous)
-    return StatisticArgument(kind, record, name, found, (Leaf(Fraction(1), Fraction(0)),), tuple(filtered))
+    return StatisticArgument(*own, name, found, _EACH, tuple(filtered))
 
 
-def _counted(aggregate: exp.Count, filtered: Sequence[exp.Expr], kind_of: KindOf) -> StatisticArgument | None:
+def _counted(aggregate: exp.Count, filtered: _Conditions, kind_of: KindOf) -> _Found:
     counted = None if aggregate.this is None else uncast(aggregate.this)
     if aggregate.args.get("expressions"):
         return None
@@ -239,8 +230,8 @@ def _counted(aggregate: exp.Count, filtered: Sequence[exp.Expr], kind_of: KindOf
 
 
 def _count(
-    filtered: Sequence[exp.Expr], others: Sequence[exp.Expr], kind_of: KindOf, own: exp.Column | None = None
-) -> StatisticArgument | None:
+    filtered: _Conditions, others: _Conditions, kind_of: KindOf, own: exp.Column | None = None
+) -> _Found:
     """Rows of which all conditions hold; the column itself is never NULL where its value is compared."""
     found = _split([*filtered, *others], kind_of)
     if found is None or (own is not None and own != found[1]):
@@ -249,13 +240,10 @@ def _count(
     statistic, kind = _of_region(cuts), kind_of(record)
     if statistic is None or kind is None:
         return None
-    leaves = (Leaf(Fraction(1), Fraction(0)),)
-    return StatisticArgument(kind, record, "count", statistic, leaves, tuple(public))
+    return StatisticArgument(kind, record, "count", statistic, _EACH, tuple(public))
 
 
-def _count_if(
-    aggregate: exp.CountIf, filtered: Sequence[exp.Expr], kind_of: KindOf
-) -> StatisticArgument | None:
+def _count_if(aggregate: exp.CountIf, filtered: _Conditions, kind_of: KindOf) -> _Found:
     """It is NULL where its condition is for nobody TRUE or FALSE.
 
     Where a public part of the condition is NULL, that is read as NULL whatever the value is.
@@ -267,9 +255,7 @@ def _count_if(
     return replace(found, leaves=leaves, rows=tuple(filtered), chosen=found.rows, decided=True)
 
 
-def _summed(
-    aggregate: exp.AggFunc, filtered: Sequence[exp.Expr], kind_of: KindOf
-) -> StatisticArgument | None:
+def _summed(aggregate: exp.AggFunc, filtered: _Conditions, kind_of: KindOf) -> _Found:
     """SUM(CASE WHEN … THEN k ELSE 0 END), and its AVG: other rows count as 0."""
     inner = aggregate.this.unnest()
     found = _case(inner) if isinstance(inner, exp.Case | exp.If) else None

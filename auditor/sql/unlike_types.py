@@ -19,6 +19,7 @@ from auditor.sql.limits import reread
 from auditor.sql.schema import Schema, folded
 from auditor.sql.shape import Shape, shape_of
 from auditor.sql.spelling import written
+from auditor.sql.trees import copied
 from auditor.sql.understood import NotUnderstood
 
 _TEXT = "VARCHAR"
@@ -98,13 +99,8 @@ def _types(tree: exp.Expr, shape: Shape, nodes: Sequence[exp.Expr]) -> list[str]
     if select is None:
         return [""] * len(nodes)
     held = exp.Select(expressions=[exp.alias_(each.copy(), f"c{place}") for place, each in enumerate(nodes)])
-    for clause in ("from_", "joins", "laterals"):
-        value = select.args.get(clause)
-        held.set(
-            clause, [each.copy() for each in value] if isinstance(value, list) else value and value.copy()
-        )
-    with_ = tree.args.get("with_")
-    held.set("with_", with_ and with_.copy())
+    copied(select, ("from_", "joins", "laterals"), held)
+    copied(tree, ("with_",), held)
     return [type_ for _, type_ in shape.describe(held.sql(dialect="duckdb"))]
 
 

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from auditor.sql.beside_answer import Beside, beside, guarded
 from auditor.sql.limits import reread
+from auditor.sql.rules.sum_truths import total_of
 from auditor.sql.statement import Block, Plan, aggregate_name
-from auditor.sql.truth import total_of
 from auditor.sql.writing import bracketed
 
 GROUP = "_group"

@@ -29,7 +29,6 @@ from auditor.sql.postgres.values import (
 )
 
 _SPACE = " \t\n\r\f\v"
-_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _TIMESTAMP = re.compile(
     r"(\d{4}-\d{1,2}-\d{1,2})"
     r"(?:[ T](\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?)?",

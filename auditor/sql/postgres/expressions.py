@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from auditor.sql.classify import clause_name
 from auditor.sql.postgres import (
     aggregates,
     casts,
@@ -38,6 +37,7 @@ from auditor.sql.postgres.values import (
     quoted_text,
     refuse,
 )
+from auditor.sql.rules.classify import clause_name
 from auditor.sql.statement import ENDS
 from auditor.sql.understood import NotUnderstood
 

@@ -1,4 +1,4 @@
-"""Looker's symmetric aggregates for PostgreSQL, in the shorter words that `auditor.sql.each_once` reads.
+"""Looker's symmetric aggregates for PostgreSQL, in the shorter words that `mark_each_once` reads.
 
     SUM(DISTINCT (CAST(FLOOR(COALESCE(salary, 0) * (1000000*1.0)) AS DECIMAL(65,0)))
         + ('x' || MD5(id::varchar))::bit(64)::bigint::DECIMAL(65) * 18446744073709551616
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from auditor.sql.each_once import apart, whole
+from auditor.sql.rules.mark_each_once import apart, whole
 
 _HALF = "CAST(CAST(CAST(('x' || {}) AS BIT(64)) AS BIGINT) AS DECIMAL{})"
 _MD5 = "MD5(CAST({} AS {}))"

@@ -10,14 +10,15 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from auditor.sql import written_rows
 from auditor.sql.postgres import casts, functions, series
 from auditor.sql.postgres.aggregates import ordered
 from auditor.sql.postgres.expressions import Expressions, only, parameter
 from auditor.sql.postgres.naming import NAMELESS, figured
 from auditor.sql.postgres.scopes import Output, Relation, Scope, name_of, passed_on, relation
 from auditor.sql.postgres.values import Value, cast, no_operator, refuse
+from auditor.sql.rules.write_rows import flat, plainer
 from auditor.sql.schema import folded, quoted
+from auditor.sql.trees import copied
 from auditor.sql.understood import NotUnderstood
 
 _SET_OPERATIONS: dict[type[exp.Expr], str] = {
@@ -205,7 +206,7 @@ class _Select:
             node, "with_", "distinct", "expressions", "from_", "joins", "where", "group", "having", "order",
             "limit", "offset", "windows",
         )  # fmt: skip
-        written_rows.flat(node)
+        flat(node)
         _inline_windows(node)
         self._node = node
         self._scope = scope
@@ -452,7 +453,7 @@ class _Select:
 def _as_subquery(values: exp.Values) -> exp.Expr:
     """VALUES in FROM as a query in parentheses."""
     held = exp.Select(expressions=[exp.Star()]).from_(values.copy(), copy=False)
-    written_rows.plainer(held, lambda place: f"column{place + 1}")
+    plainer(held, lambda place: f"column{place + 1}")
     found = held.args["from_"].this
     if not isinstance(found, exp.Subquery):
         raise NotUnderstood("values")
@@ -474,10 +475,7 @@ def _inline_windows(select: exp.Select) -> None:
         ):
             raise NotUnderstood("construct", name="A window that changes another one")
         window.set("alias", None)
-        for part in ("partition_by", "order", "spec"):
-            value = found.args.get(part)
-            copied = [each.copy() for each in value] if isinstance(value, list) else value and value.copy()
-            window.set(part, copied)
+        copied(found, ("partition_by", "order", "spec"), window)
     select.set("windows", None)
 
 

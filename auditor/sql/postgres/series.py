@@ -1,6 +1,6 @@
 """Rows that a function in FROM makes of constants: generate_series and unnest.
 
-What they may be is for `auditor.sql.written_rows` to say, of DuckDB's text.
+What they may be is for `rules.write_rows` to say, of DuckDB's text.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ from sqlglot import exp
 from auditor.data.database import Database
 from auditor.gate.hints import with_ends
 from auditor.sql import Dialect, Plan, Unsupported, understand
-from auditor.sql.correlation import as_quotients
+from auditor.sql.context import Context
 from auditor.sql.ranges import MACROS
+from auditor.sql.rules.divide_correlations import divide_correlations
 from auditor.sql.shape import DATA
 from tests.auditor.sql.gate_double import STAFF, answer, make, open_staff
 
@@ -51,7 +52,7 @@ def test_the_quotient_is_duckdbs_correlation(
     tree = sqlglot.parse_one(re.sub(r"\b(age|salary|sex)\b", r"t.\1", sql), dialect="duckdb")
     assert isinstance(tree, exp.Query)
     written = tree.sql(dialect="duckdb")
-    as_quotients(tree, database.schema)
+    divide_correlations(tree, Context("", database.schema))
     assert not any(True for _ in tree.find_all(exp.Corr, exp.RegrR2))
     with duckdb.connect() as plain:
         plain.execute(f"CREATE SCHEMA {DATA}; ATTACH '{path}' AS source (READ_ONLY)")

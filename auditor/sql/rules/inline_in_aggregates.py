@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.names import cte_of, drop_unread
+from auditor.sql.trees import derived
 from auditor.sql.understood import NotUnderstood
 
 _MOST = 200
 
 
-def write_out(tree: exp.Query) -> None:
-    """Write such names out, in place.
+def inline_in_aggregates(tree: exp.Query, _: Context) -> exp.Query:
+    """Write such names out.
 
     Raises:
         NotUnderstood: code "too-large".
@@ -29,10 +31,10 @@ def write_out(tree: exp.Query) -> None:
             if written > _MOST:
                 raise NotUnderstood("too-large")
             for table, cte in found:
-                alias = exp.TableAlias(this=exp.to_identifier(table.alias_or_name, quoted=True))
-                table.replace(exp.Subquery(this=cte.this.copy(), alias=alias))
+                table.replace(derived(cte.this.copy(), table.alias_or_name))
     if written:
         drop_unread(tree)
+    return tree
 
 
 def _named(aggregate: exp.Expr) -> list[tuple[exp.Table, exp.CTE]]:

@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.statement import Leaf
 
 _MARK = "each once"
@@ -28,8 +29,8 @@ HashOf = Callable[[list[exp.Expr]], exp.Column | None]
 """The column that terms are a hash of, or None."""
 
 
-def mark(tree: exp.Query) -> None:
-    """Write such differences as SUM(DISTINCT x) FILTER (WHERE key IS NOT NULL), marked, in place."""
+def mark_each_once(tree: exp.Query, _: Context) -> exp.Query:
+    """Write such differences as SUM(DISTINCT x) FILTER (WHERE key IS NOT NULL), marked."""
     for node in list(tree.find_all(exp.Sub)):
         sides = [_summed(side) for side in (node.this, node.expression)]
         if sides[0] is None or sides[1] is None:
@@ -45,6 +46,7 @@ def mark(tree: exp.Query) -> None:
         if whole(value) is not None:
             made = exp.cast(made, "DECIMAL(38, 0)", dialect="duckdb")  # as the difference is
         node.replace(made)
+    return tree
 
 
 def is_marked(aggregate: exp.Expr) -> bool:

@@ -16,19 +16,20 @@ by the value. Works on a tree whose names are resolved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.grouping import SETS, grouping
 from auditor.sql.linear import constant
-from auditor.sql.ranges import end_of
-from auditor.sql.schema import Protected, Schema
+from auditor.sql.ranges import end_above
+from auditor.sql.schema import Protected
 from auditor.sql.scopes import own_nodes
 from auditor.sql.statistics import FIRST, LAST, Cuts, region
+from auditor.sql.trees import filtered, filters, holder_of
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.where_protected import protected_by_select
 
 MOST = 60
 """Bins of one statement."""
@@ -50,24 +51,26 @@ class _Bin:
     """Whether those without a value are in it."""
 
 
-def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]]) -> exp.Query | None:
-    """A histogram as one SELECT for each bin; None where the statement is none, or none that is read.
-
-    Args:
-        tree: A qualified tree; left as it is.
-        schema: What is protected.
-        types: DuckDB's types of the statement's columns.
+def count_bins(tree: exp.Query, context: Context) -> exp.Query:
+    """Write a histogram as one SELECT for each bin.
 
     Raises:
         NotUnderstood: code "range", for a count that AT_LEAST or AT_MOST does not stand around;
             "protected-group" where no count is shown.
     """
+    found = _written(tree, context)
+    context.histogram = found is not None
+    return tree if found is None else found
+
+
+def _written(tree: exp.Query, context: Context) -> exp.Query | None:
+    """A histogram as one SELECT for each bin; None where the statement is none, or none that is read."""
     if not isinstance(tree, exp.Select) or any(tree.args.get(clause) for clause in _REFUSED):
         return None
     group = tree.args.get("group")
     if group is None or any(True for _ in group.find_all(*SETS)) or _has_queries(tree):
         return None
-    protected = protected_by_select(tree, schema).get(id(tree), {})
+    protected = context.protected(tree).get(id(tree), {})
     keys = list(grouping(tree, lambda node: node.find(exp.AggFunc) is None).keys)
     binned = [key for key in keys if any(_name(each) in protected for each in key.find_all(exp.Column))]
     if len(binned) != 1:
@@ -81,7 +84,7 @@ def as_counts(tree: exp.Query, schema: Schema, types: Callable[[], Sequence[str]
     if not bins:
         return None
     histogram = _Histogram(tree, key, record, [each for each in keys if each is not key])
-    return histogram.written(bins, types)
+    return histogram.written(bins, context)
 
 
 def _has_queries(select: exp.Select) -> bool:
@@ -209,12 +212,12 @@ class _Histogram:
     others: list[exp.Expr]
     """Public keys."""
 
-    def written(self, bins: Sequence[_Bin], types: Callable[[], Sequence[str]]) -> exp.Query | None:
+    def written(self, bins: Sequence[_Bin], context: Context) -> exp.Query | None:
         """One SELECT for each bin; None where something else than counts is asked of them."""
         order = self._order()
         if order is None or not self._counts_alone():
             return None
-        shown = types()
+        shown = [type_ for _, type_ in context.columns]
         arms = [self._arm(each, shown) for each in bins]
         found: exp.Query = arms[0]
         for arm in arms[1:]:
@@ -271,7 +274,7 @@ class _Histogram:
             for node in value.find_all(exp.AggFunc):
                 if not self._is_count(node):
                     return False
-                if _end(node) is None:
+                if end_above(node) is None:
                     raise NotUnderstood("range", name="COUNT(*)", column=self.record.name)
         shown = [node for part in self.select.expressions for node in own_nodes(part)]
         if not any(isinstance(node, exp.Count) for node in shown):
@@ -304,7 +307,7 @@ class _Histogram:
         having = arm.args.get("having")
         for part in [*projections, *([] if having is None else [having])]:
             counts = list(part.find_all(exp.Count))
-            calls = {id(call): call for call in map(_end, counts) if call is not None}
+            calls = {id(call): call for call in map(end_above, counts) if call is not None}
             for node in counts:
                 self._count(node, one)
             # after all counts: several may stand in one call
@@ -319,13 +322,15 @@ class _Histogram:
 
     def _count(self, node: exp.Count, one: _Bin) -> None:
         """Let a count be of one bin, in place."""
-        holder = node.parent if isinstance(node.parent, exp.Filter) else node
-        held = [holder.expression.this.copy()] if isinstance(holder, exp.Filter) else []
+        holder = holder_of(node)
+        held = filters(holder)
         parts: list[exp.Expr] = []
         if one.cuts == [(FIRST, LAST)]:
-            parts.append(_filtered([*held, self.record.copy().is_(exp.null()).not_()]))
+            parts.append(
+                filtered(exp.Count(this=exp.Star()), [*held, self.record.copy().is_(exp.null()).not_()])
+            )
         elif one.cuts:
-            parts.append(_filtered([*held, exp.paren(one.condition.copy())]))
+            parts.append(filtered(exp.Count(this=exp.Star()), [*held, exp.paren(one.condition.copy())]))
         if one.nobody and node.this != self.record:
             parts.append(self._of_nobody(held))
         found = parts[0] if parts else exp.Literal.number(0)
@@ -340,21 +345,7 @@ class _Histogram:
 
     def _of_nobody(self, held: list[exp.Expr]) -> exp.Expr:
         """How many have no value."""
-        return _filtered([*(each.copy() for each in held), self.record.copy().is_(exp.null())])
-
-
-def _filtered(conditions: list[exp.Expr]) -> exp.Expr:
-    return exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.and_(*conditions)))
-
-
-def _end(node: exp.Expr) -> exp.Expr | None:
-    """The AT_LEAST or AT_MOST that a count stands in."""
-    above = node.parent
-    while above is not None and not isinstance(above, exp.Query):
-        if end_of(above) is not None:
-            return above
-        above = above.parent
-    return None
+        return filtered(exp.Count(this=exp.Star()), [*held, self.record.copy().is_(exp.null())])
 
 
 def _outside(node: exp.Expr) -> Iterator[exp.Column]:

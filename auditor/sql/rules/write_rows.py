@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.linear import constant
 from auditor.sql.understood import NotUnderstood
 
@@ -43,7 +44,13 @@ def as_select(text: str) -> str:
     return f"SELECT * FROM (\n{text.strip().rstrip(';')}\n) AS _values" if _ALONE.match(text) else text
 
 
-def plainer(tree: exp.Expr, named: Named = "col{}".format) -> None:
+def write_rows(tree: exp.Query, _: Context) -> exp.Query:
+    """Write such rows and joins the plain way."""
+    plainer(tree, "col{}".format)
+    return tree
+
+
+def plainer(tree: exp.Expr, named: Named) -> None:
     """Write such rows and joins the plain way, in place.
 
     Args:

@@ -15,18 +15,17 @@ comes out is read like any other statement. Works on a tree whose names are reso
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
+from auditor.sql.context import Context
 from auditor.sql.grouping import SETS, Grouping, grouping
 from auditor.sql.names import cte_of, drop_unread
 from auditor.sql.ranges import end_of
 from auditor.sql.scopes import own_nodes
+from auditor.sql.trees import ancestors
 from auditor.sql.understood import NotUnderstood
 
-GroupsAll = Callable[[exp.Expr], bool]
 _Outputs = dict[str, exp.Expr]
 
 _SAME = {exp.Sum: exp.Sum, exp.Max: exp.Max, exp.Min: exp.Min}
@@ -35,13 +34,18 @@ LARGEST = 1_000
 """Nodes of a query that is written as one: an expression of the inner one stands wherever it is read."""
 
 
-def pass_on(tree: exp.Query, groups_all: GroupsAll) -> exp.Query | None:
-    """A tree with queries over groups written as one; None where there is none.
+def merge_groups(tree: exp.Query, context: Context) -> exp.Query:
+    """Write queries over groups as one, in a copy; what is there before is kept in the context.
 
-    Args:
-        tree: A qualified tree; left as it is.
-        groups_all: Whether GROUP BY ALL groups by a projection.
+    A histogram is left as it is.
     """
+    found = None if context.histogram else _merged(tree)
+    context.unmerged = None if found is None else tree
+    return tree if found is None else found
+
+
+def _merged(tree: exp.Query) -> exp.Query | None:
+    """A copy with queries over groups written as one; None where there is none."""
     if sum(1 for _ in tree.find_all(exp.Select)) < 2:
         return None
     copy, changed = tree.copy(), False
@@ -49,7 +53,7 @@ def pass_on(tree: exp.Query, groups_all: GroupsAll) -> exp.Query | None:
     for select in [scope.expression for scope in traverse_scope(copy)]:
         if not isinstance(select, exp.Select) or not _is_plain(select):
             continue
-        found = _Passing(select, groups_all).written()
+        found = _Passing(select).written()
         if found is None or sum(1 for _ in found.walk()) > LARGEST:
             continue
         changed = True
@@ -83,8 +87,8 @@ def _has_queries(select: exp.Select) -> bool:
 class _Passing:
     """One SELECT over the groups of another."""
 
-    def __init__(self, outer: exp.Select, groups_all: GroupsAll) -> None:
-        self._outer, self._groups_all = outer, groups_all
+    def __init__(self, outer: exp.Select) -> None:
+        self._outer = outer
         source = outer.args["from_"].this
         self._alias = source.alias_or_name
         cte = cte_of(source) if isinstance(source, exp.Table) else None
@@ -109,7 +113,7 @@ class _Passing:
         if self._inner is None:
             return None
         outputs = _outputs(self._inner)
-        grouped = _grouped(self._inner, self._groups_all)
+        grouped = _grouped(self._inner)
         if outputs is None or grouped is None:
             return None
         try:
@@ -167,7 +171,7 @@ class _Passing:
         merged.set("joins", inner.args.get("joins"))
         merged.set("where", exp.Where(this=exp.and_(*conditions)) if conditions else None)
         if outer.args.get("group"):
-            grouped = _grouped(outer, self._groups_all)
+            grouped = _grouped(outer)
             if grouped is None:
                 raise _Left
             if any(True for _ in outer.args["group"].find_all(*SETS)):
@@ -301,10 +305,10 @@ def _outputs(select: exp.Select) -> _Outputs | None:
     return found
 
 
-def _grouped(select: exp.Select, groups_all: GroupsAll) -> Grouping | None:
+def _grouped(select: exp.Select) -> Grouping | None:
     """What a SELECT groups by; None where that is not plain."""
     try:
-        found = grouping(select, groups_all)
+        found = grouping(select)
     except NotUnderstood:
         return None
     seen: list[exp.Column] = []
@@ -355,7 +359,7 @@ def _counted(call: exp.Count, within: exp.Expr | None) -> exp.Expr:
 def _cte_from(outer: exp.Select, name: str, inner: exp.Expr, table: exp.Table) -> exp.CTE | None:
     """The WITH query that a name in the inner query would stand for, were it read in the outer one."""
     own = cte_of(table)
-    if own is not None and any(node is inner for node in _ancestors(own)):
+    if own is not None and any(node is inner for node in ancestors(own)):
         return own  # defined inside
     probe = exp.to_table(name)
     probe.set("parent", None)
@@ -366,13 +370,6 @@ def _cte_from(outer: exp.Select, name: str, inner: exp.Expr, table: exp.Table) -
         return cte_of(probe)
     finally:
         source.set("this", held)
-
-
-def _ancestors(node: exp.Expr) -> Iterator[exp.Expr]:
-    parent = node.parent
-    while parent is not None:
-        yield parent
-        parent = parent.parent
 
 
 def _is_call(node: exp.Expr | None) -> bool:

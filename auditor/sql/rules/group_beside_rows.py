@@ -20,9 +20,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from auditor.sql.schema import Schema
+from auditor.sql.context import Context
 from auditor.sql.scopes import conjuncts, own_nodes
-from auditor.sql.where_protected import Names, protected_by_select, reads
+from auditor.sql.trees import copied, derived, holder_of, names_of, put, sources, tables_of, where_of
+from auditor.sql.where_protected import Names, reads
 from auditor.sql.windows import is_windowed
 
 _AGGREGATES = (exp.Sum, exp.Avg, exp.Min, exp.Max, exp.Count)
@@ -30,14 +31,9 @@ _CLAUSES = ("group", "having", "distinct", "qualify", "order", "limit", "offset"
 _Pairs = Sequence[tuple[exp.Expr, exp.Expr]]
 
 
-def as_groups(tree: exp.Query, schema: Schema) -> None:
-    """Write such aggregates as groups, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
-    """
-    protected = protected_by_select(tree, schema)
+def group_beside_rows(tree: exp.Query, context: Context) -> exp.Query:
+    """Write such aggregates as groups."""
+    protected = context.protected(tree)
     names = _Names({each.name for each in tree.find_all(exp.Identifier)})
     for select in list(tree.find_all(exp.Select)):
         _inline(select)
@@ -50,6 +46,7 @@ def as_groups(tree: exp.Query, schema: Schema) -> None:
             own = query.find_ancestor(exp.Select) is select and _is_scalar(query)
             if isinstance(inner, exp.Select) and own:
                 _correlated(select, query, inner, protected.get(id(inner), {}), names)
+    return tree
 
 
 class _Names:
@@ -85,11 +82,7 @@ def _inline(select: exp.Select) -> None:
         if found is None or found.args.get("alias"):
             continue
         window.set("alias", None)
-        for part in ("partition_by", "order", "spec"):
-            value = found.args.get(part)
-            window.set(
-                part, [each.copy() for each in value] if isinstance(value, list) else value and value.copy()
-            )
+        copied(found, ("partition_by", "order", "spec"), window)
     if named and not any(each.args.get("alias") for each in _windows(select)):
         select.set("windows", None)
 
@@ -162,13 +155,12 @@ def _beside(select: exp.Select, windows: Sequence[exp.Window], names: _Names) ->
         return
     if any(_keys(each) is None for each in windows):
         return
-    rows = {clause: select.args.get(clause) for clause in ("from_", "joins", "where")}
     groups = []
     for window in windows:
         keys, name = _keys(window) or [], names.free()
         shown = [exp.alias_(key.copy(), f"_k{i}", quoted=True) for i, key in enumerate(keys)]
         group = exp.Select(expressions=[*shown, exp.alias_(window.this.copy(), "_v0", quoted=True)])
-        _read(group, rows)
+        copied(select, ("from_", "joins", "where"), group)
         if keys:
             group.set("group", exp.Group(expressions=[key.copy() for key in keys]))
         on: list[exp.Expr] = [
@@ -176,18 +168,9 @@ def _beside(select: exp.Select, windows: Sequence[exp.Window], names: _Names) ->
             for i, key in enumerate(keys)
         ]
         groups.append((group, name, on))
-        _put(window, _column(name, "_v0"))
+        put(window, _column(name, "_v0"))
     for group, name, on in groups:
         _join(select, group, name, on)
-
-
-def _read(query: exp.Select, rows: dict[str, object]) -> None:
-    """Let a query read what another reads."""
-    for clause, value in rows.items():
-        if isinstance(value, list):
-            query.set(clause, [each.copy() for each in value])
-        elif isinstance(value, exp.Expr):
-            query.set(clause, value.copy())
 
 
 def _correlated(
@@ -195,15 +178,16 @@ def _correlated(
 ) -> None:
     """Join the groups of a correlated subquery to the rows that it stands beside."""
     totals = _aggregates(inner)
-    held = [each.parent if isinstance(each.parent, exp.Filter) else each for each in totals]
+    held = [holder_of(each) for each in totals]
     if not any(reads(each, protected) for each in held) or len(inner.expressions) != 1:
         return
     if any(inner.args.get(each) for each in _CLAUSES) or inner.args.get("from_") is None:
         return
     if not all(isinstance(each, _AGGREGATES) for each in totals) or _is_grouped(select):
         return
-    where, own = inner.args.get("where"), _aliases(inner)
-    split = _split(list(conjuncts(where.this)) if where is not None else [], own, _aliases(select))
+    where, own = inner.args.get("where"), names_of(inner)
+    conditions = list(conjuncts(where.this)) if where is not None else []
+    split = _split(conditions, own, names_of(select))
     if split is None or not split[0]:
         return
     pairs, rest = split
@@ -214,7 +198,7 @@ def _correlated(
     group = exp.Select(expressions=shown)
     value = exp.Paren(this=inner.expressions[0].unalias().copy())
     for total in _aggregates(value):
-        holder = total.parent if isinstance(total.parent, exp.Filter) else total
+        holder = holder_of(total)
         place = len(group.expressions)
         group.append("expressions", exp.alias_(holder.copy(), f"_v{place}", quoted=True))
         column: exp.Expr = _column(name, f"_v{place}")
@@ -222,45 +206,34 @@ def _correlated(
             # of nobody there is no group
             column = exp.Coalesce(this=column, expressions=[exp.Literal.number(0)])
         holder.replace(column)
-    _read(group, {clause: inner.args.get(clause) for clause in ("from_", "joins")})
+    copied(inner, ("from_", "joins"), group)
     few = _among_rows(select, pairs)
-    conditions = [each.copy() for each in rest] + ([few] if few is not None else [])
-    if conditions:
-        group.set("where", exp.Where(this=exp.and_(*conditions)))
+    group.set("where", where_of([*rest, *([few] if few is not None else [])]))
     group.set("group", exp.Group(expressions=[mine.copy() for mine, _ in pairs]))
     on: list[exp.Expr] = [
         exp.EQ(this=_column(name, f"_k{i}"), expression=exp.paren(theirs.copy()))
         for i, (_, theirs) in enumerate(pairs)
     ]
     _join(select, group, name, on)
-    _put(query, value)
+    put(query, value)
 
 
 def _among_rows(select: exp.Select, pairs: _Pairs) -> exp.Expr | None:
     """That a group is one of those that the rows have: others need not be asked."""
     where = select.args.get("where")
-    joins = select.args.get("joins") or []
-    sources = [select.args["from_"].this, *(each.this for each in joins)]
     if len(pairs) != 1 or (where is not None and where.find(exp.Query)):
         return None
-    if not all(isinstance(each, exp.Table) for each in sources):
+    if not all(isinstance(each, exp.Table) for each in sources(select)):
         return None
     mine, theirs = pairs[0]
     rows = exp.Select(expressions=[exp.alias_(theirs.copy(), "_k0", quoted=True)])
-    _read(rows, {clause: select.args.get(clause) for clause in ("from_", "joins", "where")})
+    copied(select, ("from_", "joins", "where"), rows)
     return exp.In(this=exp.paren(mine.copy()), query=exp.Subquery(this=rows))
 
 
 def _is_grouped(select: exp.Select) -> bool:
     plain = _is_plain(select) and not select.args.get("distinct") and select.args.get("from_") is not None
     return not plain or bool(_aggregates(select))
-
-
-def _aliases(select: exp.Select) -> set[str]:
-    from_ = select.args.get("from_")
-    joins = select.args.get("joins") or []
-    sources = [*([from_.this] if from_ is not None else []), *(each.this for each in joins)]
-    return {each.alias_or_name for each in sources}
 
 
 def _split(
@@ -272,12 +245,12 @@ def _split(
     for each in conditions:
         if each.find(exp.Query):
             return None
-        if _tables(each) <= own:
+        if tables_of(each) <= own:
             rest.append(each)
             continue
         if type(each) is not exp.EQ:
             return None
-        sides = [(side, _tables(side)) for side in (each.this, each.expression)]
+        sides = [(side, tables_of(side)) for side in (each.this, each.expression)]
         mine = [side for side, named in sides if named and named <= own]
         theirs = [side for side, named in sides if named and named <= around and not named & own]
         if len(mine) != 1 or len(theirs) != 1:
@@ -286,22 +259,9 @@ def _split(
     return pairs, rest
 
 
-def _tables(node: exp.Expr) -> set[str]:
-    return {column.table for column in node.find_all(exp.Column)}
-
-
 def _join(select: exp.Select, group: exp.Select, name: str, on: Sequence[exp.Expr]) -> None:
-    alias = exp.TableAlias(this=exp.to_identifier(name, quoted=True))
     condition = exp.and_(*on) if on else exp.true()
-    select.append("joins", exp.Join(this=exp.Subquery(this=group, alias=alias), side="LEFT", on=condition))
-
-
-def _put(node: exp.Expr, value: exp.Expr) -> None:
-    """Replace a node; a column of the answer keeps its name."""
-    if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
-        node.replace(exp.alias_(value, node.alias_or_name or "_col", quoted=True))
-    else:
-        node.replace(value)
+    select.append("joins", exp.Join(this=derived(group, name), side="LEFT", on=condition))
 
 
 def _column(table: str, name: str) -> exp.Column:

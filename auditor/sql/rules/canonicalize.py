@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from auditor.sql import ranges
+from auditor.sql.context import Context
 from auditor.sql.understood import NAMED_AGGREGATES
 
 
-def rewrite(tree: exp.Query) -> None:
-    """Write a tree the plain way, in place."""
+def canonicalize(tree: exp.Query, _: Context) -> exp.Query:
+    """Write a tree the plain way."""
     for call in list(tree.find_all(exp.Anonymous)):
         _aggregate(call)
     for aggregate in list(tree.find_all(exp.AggFunc)):
@@ -36,6 +37,7 @@ def rewrite(tree: exp.Query) -> None:
         query = alias.parent.this if isinstance(alias.parent, exp.CTE | exp.Subquery) else None
         if columns and isinstance(query, exp.Query) and rename(query, columns):
             alias.set("columns", None)
+    return tree
 
 
 def _joins_after(select: exp.Select) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.linear import constant
 from auditor.sql.patterns import WIDEST, is_bounded
 from auditor.sql.ranges import QUANTILES, end_of
+from auditor.sql.rules.write_rows import require_rows, require_series
 from auditor.sql.schema import folded
 from auditor.sql.understood import (
     AGGREGATE_NAMES,
@@ -30,7 +32,6 @@ from auditor.sql.understood import (
     NotUnderstood,
 )
 from auditor.sql.windows import is_windowed
-from auditor.sql.written_rows import require_rows, require_series
 
 _ALLOWED = STRUCTURE | OPERATORS | FUNCTIONS | PUBLIC_AGGREGATES | WINDOW_FUNCTIONS
 
@@ -82,12 +83,8 @@ _JOIN_METHODS = {"", "NATURAL"}
 _DATE_PARTS = _words("YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND DAYOFWEEK DAYOFYEAR DOW DOY ISOYEAR")
 
 
-def classify(tree: exp.Query, tables: str) -> None:
+def classify(tree: exp.Query, context: Context) -> exp.Query:
     """Check every node.
-
-    Args:
-        tree: What the parser made of the text, parameters bound.
-        tables: The readable tables, for hints.
 
     Raises:
         NotUnderstood: with the code of the first construct that is not understood.
@@ -100,12 +97,13 @@ def classify(tree: exp.Query, tables: str) -> None:
             if str(node.this).lower() not in NAMED_AGGREGATES:
                 raise NotUnderstood("aggregate", name=node.name)
         elif name not in _ALLOWED:
-            _reject(node, name, tables)
+            _reject(node, name, context.tables)
         # The rule first: it may have a better name for what `_clauses` finds.
         rule = _RULES.get(type(node))
         if rule is not None:
             rule(node)
         _clauses(node)
+    return tree
 
 
 # What people write, where sqlglot calls it otherwise.

@@ -17,26 +17,24 @@ from collections.abc import Iterator
 from sqlglot import exp
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from auditor.sql.context import Context
 from auditor.sql.schema import Schema, folded
 from auditor.sql.scopes import own_nodes, sources_of
 from auditor.sql.shape import DATA
+from auditor.sql.trees import put, sources
 from auditor.sql.where_protected import first_select, name_of
 
 _Names = dict[str, exp.Expr]
 """Of names that an inner query no longer has: what stands for each, over its other columns."""
 
 
-def write_where_read(tree: exp.Query, schema: Schema) -> None:
-    """Move such expressions to where they are read, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
-    """
-    moving = _Moving(tree, schema)
+def inline_expressions(tree: exp.Query, context: Context) -> exp.Query:
+    """Move such expressions to where they are read."""
+    moving = _Moving(tree, context.schema)
     for scope in traverse_scope(tree):
         if isinstance(scope.expression, exp.Select):
             moving.select(scope, scope.expression)
+    return tree
 
 
 class _Moving:
@@ -77,7 +75,7 @@ class _Moving:
             for each in value.find_all(exp.Column):
                 each.set("table", exp.to_identifier(alias, quoted=True))
             shown = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
-            column.replace(exp.alias_(value, column.name, quoted=True) if shown else exp.paren(value))
+            put(column, value if shown else exp.paren(value))
 
     def _move(self, select: exp.Select, protected: set[tuple[str, str]]) -> None:
         """Take expressions of protected columns out of what a query shows."""
@@ -135,9 +133,7 @@ def _is_other(column: exp.Column, select: exp.Select, alias: str) -> bool:
     """Whether a query between a column and a SELECT has another source of that name."""
     node = column.find_ancestor(exp.Select)
     while node is not None and node is not select:
-        from_ = node.args.get("from_")
-        sources = [*([from_.this] if from_ else []), *(each.this for each in node.args.get("joins") or [])]
-        if any(each.alias_or_name == alias for each in sources):
+        if any(each.alias_or_name == alias for each in sources(node)):
             return True
         node = node.find_ancestor(exp.Select)
     return False

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.scopes import conjuncts, own_nodes
+from auditor.sql.trees import copied, names_of, put, tables_of, where_of
 
 _NULL_OF_NOBODY = (exp.Sum, exp.Avg, exp.Min, exp.Max)
 _PLAIN = (
@@ -21,14 +23,15 @@ _PLAIN = (
 """What is NULL where its aggregates are."""
 
 
-def as_groups(tree: exp.Query) -> None:
-    """Write such joins as joins of groups, in place."""
+def group_laterals(tree: exp.Query, _: Context) -> exp.Query:
+    """Write such joins as joins of groups."""
     for select in list(tree.find_all(exp.Select)):
         if any(each.is_star for each in select.expressions):
             continue
         for join in list(select.args.get("joins") or []):
             if isinstance(join.this, exp.Lateral):
                 _rewrite(select, join, join.this)
+    return tree
 
 
 def _rewrite(select: exp.Select, join: exp.Join, lateral: exp.Lateral) -> None:
@@ -43,18 +46,14 @@ def _rewrite(select: exp.Select, join: exp.Join, lateral: exp.Lateral) -> None:
     if join.side not in ("", "LEFT") or not (on is None or (isinstance(on, exp.Boolean) and on.this)):
         return
     pairs, rest = [], []
-    own = {
-        each.alias_or_name
-        for each in [query.args["from_"].this, *(j.this for j in query.args.get("joins") or [])]
-    }
+    own = names_of(query)
     for each in conjuncts(query.args["where"].this):
-        tables = {column.table for column in each.find_all(exp.Column)}
-        if tables <= own | {""}:
+        if tables_of(each) <= own | {""}:
             rest.append(each)
             continue
         sides = [each.this, each.expression] if type(each) is exp.EQ else []
-        mine = [side for side in sides if _tables(side) and _tables(side) <= own | {""}]
-        theirs = [side for side in sides if _tables(side) and not _tables(side) & (own | {""})]
+        mine = [side for side in sides if tables_of(side) and tables_of(side) <= own | {""}]
+        theirs = [side for side in sides if tables_of(side) and not tables_of(side) & (own | {""})]
         if len(mine) != 1 or len(theirs) != 1 or each.find(exp.Query):
             return
         pairs.append((mine[0], theirs[0]))
@@ -64,13 +63,8 @@ def _rewrite(select: exp.Select, join: exp.Join, lateral: exp.Lateral) -> None:
     group = exp.Select(expressions=[each.copy() for each in query.expressions])
     for place, (inner, _) in enumerate(pairs):
         group.append("expressions", exp.alias_(inner.copy(), f"_k{place}", quoted=True))
-    for clause in ("from_", "joins"):
-        value = query.args.get(clause)
-        group.set(
-            clause, [each.copy() for each in value] if isinstance(value, list) else value and value.copy()
-        )
-    if rest:
-        group.set("where", exp.Where(this=exp.and_(*(each.copy() for each in rest))))
+    copied(query, ("from_", "joins"), group)
+    group.set("where", where_of(rest))
     group.set("group", exp.Group(expressions=[inner.copy() for inner, _ in pairs]))
     conditions = [
         exp.EQ(
@@ -81,15 +75,9 @@ def _rewrite(select: exp.Select, join: exp.Join, lateral: exp.Lateral) -> None:
     ]
     for column in list(select.find_all(exp.Column)):
         if column.table == alias.name and column.name in counts:
-            none = exp.Coalesce(this=column.copy(), expressions=[exp.Literal.number(0)])
-            shown = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
-            column.replace(exp.alias_(none, column.name, quoted=True) if shown else none)
+            put(column, exp.Coalesce(this=column.copy(), expressions=[exp.Literal.number(0)]))
     held = exp.Subquery(this=group, alias=exp.TableAlias(this=alias.this.copy()))
     join.replace(exp.Join(this=held, side="LEFT", on=exp.and_(*conditions)))
-
-
-def _tables(node: exp.Expr) -> set[str]:
-    return {column.table for column in node.find_all(exp.Column)}
 
 
 def _counts(query: exp.Select) -> set[str] | None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
+
 _PICKING = (exp.Mode, exp.ArgMax, exp.ArgMin, exp.First, exp.Last)
 _NAMED = frozenset({"any_value", "arg_max_null", "arg_min_null"})
 
 
-def settle(tree: exp.Query) -> None:
-    """Write an order into such aggregates, in place."""
+def settle_ties(tree: exp.Query, _: Context) -> exp.Query:
+    """Write an order into such aggregates."""
     for call in list(tree.find_all(*_PICKING, exp.AnonymousAggFunc, exp.GroupConcat, exp.ArrayAgg)):
         if isinstance(call.parent, exp.Window) or (
             isinstance(call.parent, exp.Filter) and isinstance(call.parent.parent, exp.Window)
@@ -26,6 +28,7 @@ def settle(tree: exp.Query) -> None:
             _of_distinct(call)
         elif isinstance(call, _PICKING) or str(call.this).lower() in _NAMED:
             _ordered(call)
+    return tree
 
 
 def _ordered(call: exp.Expr) -> None:

@@ -17,7 +17,8 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from auditor.sql.schema import Schema, folded
+from auditor.sql.context import Context
+from auditor.sql.schema import folded
 from auditor.sql.understood import NotUnderstood
 
 _MOMENTS = frozenset({"now", "get_current_timestamp", "transaction_timestamp"})
@@ -27,23 +28,21 @@ _NAMES = frozenset({"current_date", "current_timestamp", "localtimestamp"})
 """What is written without parentheses: a column of the name would be meant, were there one."""
 
 
-def write_out(tree: exp.Query, arrived: datetime, schema: Schema) -> bool:
-    """Replace what reads the clock, in place; whether there was any.
-
-    Args:
-        tree: What the parser made of the text.
-        arrived: When the statement arrived, as the clocks of the session's time zone show it.
-        schema: What the statement may name.
+def fix_clock(tree: exp.Query, context: Context) -> exp.Query:
+    """Replace what reads the clock.
 
     Raises:
         NotUnderstood: code "volatile", where a column has the name of one of these.
     """
+    arrived = context.arrived
+    assert arrived is not None
     found = [(node, value) for node in tree.walk() if (value := _value(node, arrived)) is not None]
     for node, value in found:
         node.replace(value)
+    schema, context.clock = context.schema, bool(found)
     if found and any(folded(name) in _NAMES for each in schema.tables for name, _ in schema.columns_of(each)):
         raise NotUnderstood("volatile", name="CURRENT_DATE beside a column of such a name")
-    return bool(found)
+    return tree
 
 
 def _value(node: exp.Expr, arrived: datetime) -> exp.Expr | None:

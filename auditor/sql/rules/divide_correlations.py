@@ -16,42 +16,38 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.ranges import end_above
-from auditor.sql.schema import Schema
 from auditor.sql.scopes import bare, own_nodes
+from auditor.sql.trees import filtered, filters, holder_of
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.where_protected import protected_by_select
+from auditor.sql.where_protected import Names, name_of, reads
 from auditor.sql.windows import is_windowed
 
 _COUNTED = (exp.RegrCount, exp.RegrAvgx, exp.RegrAvgy)
 CORRELATIONS = (exp.Corr, exp.RegrR2)
 
 
-def as_quotients(tree: exp.Query, schema: Schema) -> None:
-    """Write such correlations as quotients, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
+def divide_correlations(tree: exp.Query, context: Context) -> exp.Query:
+    """Write such correlations as quotients.
 
     Raises:
         NotUnderstood: code "range", for one that AT_LEAST or AT_MOST does not stand around.
     """
-    by_select = protected_by_select(tree, schema)
+    by_select = context.protected(tree)
     for select in list(tree.find_all(exp.Select)):
-        protected = set(by_select.get(id(select), {}))
+        protected = by_select.get(id(select), {})
         for each in [node for node in own_nodes(select) if isinstance(node, _COUNTED)]:
             _counted(each, protected)
         for node in [each for each in own_nodes(select) if type(each) in CORRELATIONS]:
             sides = node.this.unnest(), node.expression.unnest()
-            mine = [each for each in sides if _name(each) in protected]
-            if len(mine) != 1 or any(_reads(each, protected) for each in sides if each is not mine[0]):
+            mine = [each for each in sides if name_of(each) in protected]
+            if len(mine) != 1 or any(reads(each, protected) for each in sides if each is not mine[0]):
                 continue
             if end_above(node) is None:
                 raise NotUnderstood("range", name=bare(node), column=mine[0].name)
             (other,) = (each for each in sides if each is not mine[0])
-            holder = node.parent if isinstance(node.parent, exp.Filter) else node
-            held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
+            holder = holder_of(node)
             squared = type(node) is exp.RegrR2
             spread = exp.VariancePop if squared else exp.StddevPop
             parts = (
@@ -59,29 +55,29 @@ def as_quotients(tree: exp.Query, schema: Schema) -> None:
                 *(spread(this=each.copy()) for each in (mine[0], other)),
             )
             both, own, theirs = (
-                _over(part, [*held, *(each.copy().is_(exp.null()).not_() for each in sides)])
+                filtered(part, [*filters(holder), *(each.copy().is_(exp.null()).not_() for each in sides)])
                 for part in parts
             )
             # what is told of the deviation lies on one side of 0, or nothing is
             product = exp.paren(exp.Mul(this=own, expression=theirs))
             above = exp.paren(exp.Mul(this=both, expression=both.copy())) if squared else both
             holder.replace(exp.paren(exp.Div(this=above, expression=product, typed=False, safe=False)))
+    return tree
 
 
-def _counted(node: exp.AggFunc, protected: set[tuple[str, str]]) -> None:
+def _counted(node: exp.AggFunc, protected: Names) -> None:
     """REGR_COUNT, REGR_AVGX and REGR_AVGY: a count and a mean of those who have both values, in place."""
     sides = [_uncast(node.this), _uncast(node.expression)]
-    if is_windowed(node) or not any(_name(each) in protected for each in sides):
+    if is_windowed(node) or not any(name_of(each) in protected for each in sides):
         return
-    holder = node.parent if isinstance(node.parent, exp.Filter) else node
-    held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
-    conditions = [*held, *(exp.paren(each.copy()).is_(exp.null()).not_() for each in sides)]
+    holder = holder_of(node)
+    conditions = [*filters(holder), *(exp.paren(each.copy()).is_(exp.null()).not_() for each in sides)]
     if isinstance(node, exp.RegrCount):
         number = exp.Count(this=exp.Star())
-        holder.replace(exp.cast(_over(number, conditions), "UINTEGER", dialect="duckdb"))
+        holder.replace(exp.cast(filtered(number, conditions), "UINTEGER", dialect="duckdb"))
     else:
         side = sides[0] if isinstance(node, exp.RegrAvgy) else sides[1]
-        holder.replace(_over(exp.Avg(this=exp.cast(side.copy(), "DOUBLE", dialect="duckdb")), conditions))
+        holder.replace(filtered(exp.Avg(this=exp.cast(side.copy(), "DOUBLE", dialect="duckdb")), conditions))
 
 
 def _uncast(node: exp.Expr) -> exp.Expr:
@@ -90,16 +86,3 @@ def _uncast(node: exp.Expr) -> exp.Expr:
     while type(node) is exp.Cast and node.is_type("double"):
         node = node.this.unnest()
     return node
-
-
-def _name(node: exp.Expr) -> tuple[str, str]:
-    return (node.table, node.name) if isinstance(node, exp.Column) else ("", "")
-
-
-def _reads(node: exp.Expr, protected: set[tuple[str, str]]) -> bool:
-    return any(_name(each) in protected for each in node.find_all(exp.Column))
-
-
-def _over(aggregate: exp.Expr, conditions: list[exp.Expr]) -> exp.Expr:
-    condition = exp.and_(*(each.copy() for each in conditions))
-    return exp.Filter(this=aggregate, expression=exp.Where(this=condition))

@@ -1,37 +1,39 @@
 """COLUMNS(…): DuckDB's way to write an expression once for several columns, written out.
 
 Which columns are meant, and how the results are named, is asked of the engine on tables without rows.
-Promises a tree without COLUMNS; what is not a projection is refused.
+Promise: no COLUMNS is left, and no bracket around the statement; what is not a projection is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
+from auditor.sql.context import Context
+from auditor.sql.shape import Describe
+from auditor.sql.trees import ancestors, copied
 from auditor.sql.understood import NotUnderstood
 
-Describe = Callable[[str], list[tuple[str, str]]]
 
-
-def write_out(tree: exp.Query, describe: Describe) -> None:
-    """Replace each projection with COLUMNS by one per column, in place.
+def expand_columns(tree: exp.Query, context: Context) -> exp.Query:
+    """Replace each projection with COLUMNS by one per column.
 
     Raises:
         NotUnderstood: code "star": COLUMNS stands elsewhere, or several differ in one expression.
     """
+    while isinstance(tree, exp.Subquery):
+        tree = tree.this  # a statement in brackets
     # inner queries first: what they show is what outer ones see
     for select in reversed(list(tree.find_all(exp.Select))):
         projections = []
         for projection in select.expressions:
             if not isinstance(projection, exp.Query) and _own_columns(projection):
-                projections += _expanded(projection, select, describe)
+                projections += _expanded(projection, select, context.shape.describe)
             else:
                 projections.append(projection)
         select.set("expressions", projections)
     if tree.find(exp.Columns):
         raise NotUnderstood("star")
+    return tree
 
 
 def _own_columns(projection: exp.Expr) -> list[exp.Columns]:
@@ -66,25 +68,13 @@ def _probe(projection: exp.Expr, select: exp.Select) -> str:
         if isinstance(with_, exp.With):
             visible = []
             for cte in with_.expressions:
-                if any(each is cte for each in _ancestors(select)):
+                if any(each is cte for each in ancestors(select)):
                     break
                 visible.append(cte.copy())
             ctes = visible + ctes
         node = node.parent
     query = exp.Select(expressions=[projection.copy()])
-    for clause in ("from_", "joins"):
-        part = select.args.get(clause)
-        if part:
-            query.set(clause, [each.copy() for each in part] if isinstance(part, list) else part.copy())
+    copied(select, ("from_", "joins"), query)
     if ctes:
         query.set("with_", exp.With(expressions=ctes))
     return query.sql(dialect="duckdb", identify=True, comments=False)
-
-
-def _ancestors(node: exp.Expr) -> list[exp.Expr]:
-    found: list[exp.Expr] = []
-    parent = node.parent
-    while parent is not None:
-        found.append(parent)
-        parent = parent.parent
-    return found

@@ -16,36 +16,33 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.linear import constant
 from auditor.sql.ranges import end_above
-from auditor.sql.schema import Schema
 from auditor.sql.scopes import own_nodes
-from auditor.sql.where_protected import name_of, protected_by_select
+from auditor.sql.trees import holder_of
+from auditor.sql.where_protected import name_of
 from auditor.sql.windows import is_windowed
 
 _OUTER: dict[type[exp.Expr], type[exp.Func]] = {exp.Max: exp.Greatest, exp.Min: exp.Least}
 IsProtected = Callable[[exp.Column], bool]
 
 
-def apart(tree: exp.Query, schema: Schema) -> None:
-    """Write such extremes as several, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
-    """
-    by_select = protected_by_select(tree, schema)
+def split_extremes(tree: exp.Query, context: Context) -> exp.Query:
+    """Write such extremes as several."""
+    by_select = context.protected(tree)
     for select in list(tree.find_all(exp.Select)):
         names = by_select.get(id(select), {})
         if names:
             _plainer(select, lambda column, names=names: name_of(column) in names)  # type: ignore[misc]
+    return tree
 
 
 def _plainer(select: exp.Select, is_protected: IsProtected) -> None:
     for node in list(own_nodes(select)):
         if type(node) not in _OUTER or is_windowed(node) or not _reads(node, is_protected):
             continue
-        holder = node.parent if isinstance(node.parent, exp.Filter) else node
+        holder = holder_of(node)
         if end_above(holder) is not None:
             continue
         parts = list(_parts(node.this.unnest(), is_protected))

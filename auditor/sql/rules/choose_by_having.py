@@ -17,34 +17,30 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.grouping import SETS, grouping
-from auditor.sql.lower import groups_all
 from auditor.sql.names import cte_of
-from auditor.sql.schema import Schema
 from auditor.sql.scopes import conjuncts, own_nodes
+from auditor.sql.trees import put, where_of
 from auditor.sql.understood import NotUnderstood
-from auditor.sql.where_protected import Names, protected_by_select, reads
+from auditor.sql.where_protected import Names, reads
 
 
-def by_having(tree: exp.Query, schema: Schema) -> None:
-    """Write such choices as HAVING, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
-    """
-    choosing = _Choosing(protected_by_select(tree, schema))
+def choose_by_having(tree: exp.Query, context: Context) -> exp.Query:
+    """Write such choices as HAVING."""
+    choosing = _Choosing(context.protected(tree))
     for select in list(tree.find_all(exp.Select)):
         group = select.args.get("group")
         if group is None or any(True for _ in group.find_all(*SETS)):
             continue
         try:
-            keys = list(grouping(select, groups_all).keys)
+            keys = list(grouping(select).keys)
         except NotUnderstood:
             continue
         if all(key.find(exp.Column) for key in keys):
             choosing.joins(select, keys)
             choosing.conditions(select, keys)
+    return tree
 
 
 class _Choosing:
@@ -59,8 +55,7 @@ class _Choosing:
         parts = list(conjuncts(where.this)) if where is not None else []
         moved = [each for each in parts if self._chooses(each) and _is_of(each, keys)]
         if moved:
-            kept = [each.copy() for each in parts if not any(each is other for other in moved)]
-            select.set("where", exp.Where(this=exp.and_(*kept)) if kept else None)
+            select.set("where", where_of(e for e in parts if not any(e is other for other in moved)))
             _having(select, moved)
 
     def _chooses(self, condition: exp.Expr) -> bool:
@@ -99,9 +94,7 @@ class _Choosing:
             condition = _member(mine, on, source, theirs)
             join.pop()
             for column in others:
-                shown = isinstance(column.parent, exp.Select) and column.arg_key == "expressions"
-                value = mine.copy()
-                column.replace(exp.alias_(value, column.name, quoted=True) if shown else value)
+                put(column, mine.copy())
             keys[:] = own
             _having(select, [condition])
 
@@ -153,7 +146,7 @@ def _is_unique(query: exp.Select, name: str) -> bool:
     if group is None or any(True for _ in group.find_all(*SETS)):
         return False
     try:
-        return list(grouping(query, groups_all).keys) == [shown[name]]
+        return list(grouping(query).keys) == [shown[name]]
     except NotUnderstood:
         return False
 

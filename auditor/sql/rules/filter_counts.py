@@ -14,22 +14,17 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from auditor.sql.context import Context
 from auditor.sql.grouping import SETS
-from auditor.sql.schema import Schema
 from auditor.sql.scopes import conjuncts, own_nodes
-from auditor.sql.where_protected import protected_by_select
+from auditor.sql.trees import filters, holder_of, where_of
 
 _REFUSED = ("having", "distinct", "qualify", "windows")
 
 
-def as_filtered(tree: exp.Query, schema: Schema) -> None:
-    """Write such counts with FILTER, in place.
-
-    Args:
-        tree: A qualified tree.
-        schema: What is protected.
-    """
-    by_select = protected_by_select(tree, schema)
+def filter_counts(tree: exp.Query, context: Context) -> exp.Query:
+    """Write such counts with FILTER."""
+    by_select = context.protected(tree)
     for select in list(tree.find_all(exp.Select)):
         where = select.args.get("where")
         if where is None or any(select.args.get(clause) for clause in _REFUSED):
@@ -53,13 +48,12 @@ def as_filtered(tree: exp.Query, schema: Schema) -> None:
         if any(isinstance(each, exp.Window) for each in nodes):
             continue
         for aggregate in aggregates:
-            holder = aggregate.parent if isinstance(aggregate.parent, exp.Filter) else aggregate
-            held = [holder.expression.this] if isinstance(holder, exp.Filter) else []
-            every = [each.copy() for each in [*held, *picking]]
+            holder = holder_of(aggregate)
+            every = [each.copy() for each in [*filters(holder), *picking]]
             condition = exp.and_(*(exp.paren(each) for each in every)) if len(every) > 1 else every[0]
             holder.replace(exp.Filter(this=aggregate.copy(), expression=exp.Where(this=condition)))
-        rest = [part.copy() for part in parts if not _reads(part, protected)]
-        select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+        select.set("where", where_of(part for part in parts if not _reads(part, protected)))
+    return tree
 
 
 def _reads(part: exp.Expr, protected: set[tuple[str, str]]) -> bool:

@@ -1,0 +1,8 @@
+SELECT AT_LEAST(ROUND(CORR(age, salary), 2)) AS r FROM staff;
+SELECT AT_LEAST(ROUND((COVAR_POP(salary, age) FILTER (WHERE NOT age IS NULL AND NOT salary IS NULL) / (STDDEV_POP(salary) FILTER (WHERE NOT age IS NULL AND NOT salary IS NULL) * STDDEV_POP(age) FILTER (WHERE NOT age IS NULL AND NOT salary IS NULL))), 2)) AS r FROM staff;
+
+SELECT REGR_COUNT(salary, age) AS n FROM staff;
+SELECT CAST(COUNT(*) FILTER (WHERE NOT (salary) IS NULL AND NOT (age) IS NULL) AS UINTEGER) AS n FROM staff;
+
+-- code: range
+SELECT CORR(age, salary) FROM staff;

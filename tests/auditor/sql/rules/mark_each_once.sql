@@ -1,0 +1,6 @@
+SELECT SUM(DISTINCT salary + HASH(id)::HUGEINT) - SUM(DISTINCT HASH(id)::HUGEINT) FROM staff;
+SELECT SUM(DISTINCT salary) FILTER (WHERE NOT id IS NULL) FROM staff;
+
+-- another hash is taken away than was added
+SELECT SUM(DISTINCT salary + HASH(id)::HUGEINT) - SUM(DISTINCT HASH(age)::HUGEINT) FROM staff;
+SELECT SUM(DISTINCT salary + HASH(id)::HUGEINT) - SUM(DISTINCT HASH(age)::HUGEINT) FROM staff;
