@@ -21,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
-from auditor.data.database import Asked, Database, NeedsValues, StatementFailed
+from auditor.data.database import Asked, Database, NeedsValues, StatementFailed, TooSlow
 from auditor.data.pivoting import with_list
 from auditor.data.running import Limits
 from auditor.data.sources import Given
@@ -800,8 +800,12 @@ class Gate:
             after = person.risk_with(*found.refusal)
         if found.given and code in ("known", "answered", "partial"):
             named = self._named(ask, asked, code, found.fates)
-            small = smaller_than_allowed(found.fates)
-            return self._settled(ask, asked, found.told, code, before, after, withheld, named, small, more)
+            figures = (code, before, after, withheld, named, smaller_than_allowed(found.fates))
+            settled = self._settled(ask, asked, found.told, *figures, more)
+            if not more.together:
+                return settled
+            alone = self._settled(ask, asked, found.told[: len(asked)], *figures)
+            return replace(settled, without=replace(alone, given=remainder.Given(refused=more.refused)))
         said = self._said(ask, code, _read_by(asked), before, after, withheld)
         at_least = found.refusal is not None and not found.given and found.refusal[1].certain
         return Settled(
@@ -1225,7 +1229,8 @@ class Gate:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
         decision, ranges, rest = settled.decision, settled.ranges, settled.rest
-        asked, together = [*asked, *settled.given.asked], settled.given.together
+        own, asked = asked, [*asked, *settled.given.asked]
+        together = settled.given.together
         further: tuple[Remainder, ...] = ()
         if decision.verdict != "answered":
             if not settled.recorded:
@@ -1241,6 +1246,10 @@ class Gate:
                 around = ends.around(asked, settled.told, self._knowledge) if ask.plan.asks_ranges else None
                 table = self._database.finish(ask.plan, values, rest, around, together)
         except StatementFailed as error:
+            if settled.without is not None and not isinstance(error, TooSlow):
+                # what is told of it stays on record; the statement may not fail for a row that it did not ask
+                known = {name: getattr(settled, name) for name in ("recorded", "keep", "learned")}
+                return self._release(ask, replace(settled.without, **known), own)
             raise self._stopped(ask, error) from None
         if together:
             table, further = remainder.placed(table, together)

@@ -80,6 +80,8 @@ class Settled:
     """As `Remembered.learned`."""
     given: Given = NOTHING
     """What became of withheld groups together; what is told of them comes last in `told`."""
+    without: Settled | None = None
+    """The same without their rows, where there are some: released if the statement fails with them."""
 
 
 class Memory:

@@ -339,3 +339,22 @@ def test_groups_that_share_somebody_are_not_asked_together(tmp_path: Path) -> No
             "SELECT tag, sum(salary) FROM staff JOIN tags USING (dept) GROUP BY tag ORDER BY tag"
         )
     assert [(tag, s is None) for tag, s in answer.fetchall()] == [("t1", True), ("t2", True), ("t3", False)]
+
+
+@pytest.mark.parametrize("factor", ["30", "sum(salary)"])
+def test_where_the_statement_fails_for_that_row_alone_it_comes_without_it(
+    gate: Gate, database: Path, factor: str
+) -> None:
+    """Of large groups it casts 0, of two persons 60 or NULL, of the twelve together more than the type holds."""
+    cast = f"((count(*) % 30) * {factor})::UTINYINT"
+    sql = f"SELECT dept, sum(salary) AS s, {cast} AS n FROM staff GROUP BY dept ORDER BY dept"
+    answer = gate.execute(sql)
+    rows = answer.fetchall()
+    assert [dept for dept, *_ in rows] == [*"abc", *SMALL]
+    assert (answer.remainder, answer.decision.code) == ((), "partial")
+    assert "more row" not in answer.decision.message
+    assert gate.execute(sql).fetchall() == rows
+    # it was judged, so what it would have told is known
+    assert 12 in [len(told.records) for entry in entries(gate) for told in entry.answers]
+    assert verdict(gate, "SELECT sum(salary) FROM staff").code == "known"
+    assert gate.verify().problems == ()
