@@ -251,7 +251,7 @@ class Gate:
             return self._release(ask, self._settled(ask, asked, told, "known"), asked)
         learned = knowledge.learned_on_record(user)
         if remembered is not None and not knowledge.settles_any(
-            user, [*asked, *remembered.refused], remembered.withheld
+            user, [*asked, *remembered.given.refused], remembered.withheld
         ):
             remembered = replace(remembered, learned=learned)
             self._memory.keep(knowledge.party(user), ask, remembered)
@@ -321,13 +321,16 @@ class Gate:
             said = self._of_public(ask.plan)
             self._record(ask, said)
             return said
-        if self._refused_for_size(ask, asked, self._knowledge.too_small(asked)):
-            said = self._said(ask, "min-size", _read_by(asked), None, None)
-            self._record(ask, said)
-            return said
+        small = self._knowledge.too_small(asked)
         with self._turn(ask.user, asked) as columns:
             self._prepare_for(ask, asked)
             person = self._caught_up(ask, asked, columns)
+            if self._refused_for_size(ask, asked, small):
+                said = self._said(ask, "min-size", _read_by(asked), None, None)
+                fates = dict.fromkeys(small, "min-size")
+                decision = self._with_fates(ask, asked, person, said, "refused", fates)
+                self._record(ask, decision)
+                return decision
             by_group = self._by_group(ask, asked)
             decide = self._checked_groups if by_group else self._checked
             decision = self._checked_again(ask, asked, person)
@@ -343,12 +346,14 @@ class Gate:
             return None
         learned = knowledge.learned_on_record(ask.user)
         if remembered.learned not in (None, learned) and knowledge.settles_any(
-            ask.user, asked, remembered.withheld
+            ask.user, [*asked, *remembered.given.refused], remembered.withheld
         ):
             return None
         lost = [bool(person.names([each]) & remembered.withheld) for each in asked]
         fates = {place: "risk" for place, each in enumerate(lost) if each}
-        return self._with_fates(ask, asked, person, remembered.decision, "known", fates)
+        return self._with_fates(
+            ask, asked, person, remembered.decision, "known", fates, more=remembered.given
+        )
 
     def _count_check(self, ask: Ask) -> None:
         """Refuse a check where its user has asked for as many as the policy allows in a day."""
@@ -497,7 +502,7 @@ class Gate:
             ask, code, read, before, None, withheld, named=named, too_small=small, together=len(more.together)
         )
         fates = {place: fate for unit, fate in found.fates for place in unit.places}
-        return self._with_fates(ask, asked, person, said, "refused", fates, told)
+        return self._with_fates(ask, asked, person, said, "refused", fates, found.told, more)
 
     def _with_rest(
         self, code: str, ask: Ask, asked: Sequence[Asked], told: Sequence[Told[Fraction] | None]
@@ -516,6 +521,7 @@ class Gate:
         otherwise: str,
         fates: Mapping[int, str] = MappingProxyType({}),
         told: Sequence[Told[Fraction] | None] = (),
+        more: remainder.Given = remainder.NOTHING,
     ) -> Decision:
         """A verdict that was foreseen, with what becomes of each aggregate.
 
@@ -526,7 +532,8 @@ class Gate:
             said: The verdict.
             otherwise: What becomes of all that `fates` does not have.
             fates: By place, what becomes of an aggregate.
-            told: What was told of a hypothetical table.
+            told: What was told of a hypothetical table, that of withheld groups together last.
+            more: What becomes of withheld groups together.
         """
         assert ask.plan is not None
         by_place = [fates.get(place, otherwise) for place in range(len(asked))]
@@ -537,10 +544,12 @@ class Gate:
                 by_place[place] = "known"
         if said.verdict != "answered":  # nothing of it is shown
             by_place = ["refused" if each in GIVEN else each for each in by_place]
+        by_place += more.fates
+        asked = [*asked, *more.asked]
         told = told or [None for _ in asked]
         self._prepare()  # what is left is worked out for everybody, also where a refusal needs no kernel
         left = left_of(person, asked, self.policy.intruder.baseline)
-        rows = explain.foreseen(ask.plan, asked, by_place, told, self._database, left)
+        rows = explain.foreseen(ask.plan, asked, by_place, told, self._database, left, self._label)
         return replace(said, fates=rows)
 
     def _understood(self, ask: Ask) -> Ask:
@@ -1289,12 +1298,12 @@ class Gate:
         small = knowledge.too_small(asked)  # nothing that is answered later changes that
         pairs = enumerate(zip(asked, settled.told, strict=True))
         lost = [each for place, (each, told) in pairs if told is None and place not in small]
-        refused = settled.given.refused
-        lost += refused
+        given = settled.given.again
+        lost += given.refused
         again = replace(again, risk_before=None, risk_after=None)
         withheld = knowledge.of(ask.user).names(lost) if lost else frozenset[bytes]()
         learned = settled.learned if lost else None
-        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned, further, refused)
+        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned, further, given)
         self._memory.keep(knowledge.party(ask.user), ask, kept)
 
     # --- for the administrator
