@@ -328,9 +328,9 @@ class Gate:
             if self._refused_for_size(ask, asked, small):
                 said = self._said(ask, "min-size", _read_by(asked), None, None)
                 fates = dict.fromkeys(small, "min-size")
-                decision = self._with_fates(ask, asked, person, said, "refused", fates)
-                self._record(ask, decision)
-                return decision
+                said = self._with_fates(ask, asked, person, said, "refused", fates)
+                self._record(ask, said)
+                return said
             by_group = self._by_group(ask, asked)
             decide = self._checked_groups if by_group else self._checked
             decision = self._checked_again(ask, asked, person)

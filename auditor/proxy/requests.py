@@ -1,7 +1,8 @@
 """`SELECT cae_request('SELECT …', 'why')`: a refused answer is asked of the owner, through the proxy.
 
-A refusal's hint says that one may. Promises that a statement which is more than this one call is none, that the request is recorded under the
-name of the user who logged in, and that its answer is one text with the request's number.
+A refusal's hint says that one may. Promises that a statement which is more than this one call is none, that
+the request is recorded under the name of the user who logged in, and that its answer is one text with the
+request's number.
 """
 
 from __future__ import annotations

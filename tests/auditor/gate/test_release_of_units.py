@@ -126,9 +126,9 @@ def test_whoever_is_set_aside_is_so_in_every_mode(tmp_path: Path, mode: str) -> 
 # by enumeration
 
 Ints = NDArray[np.int64]
-UNITS, VALUES, LIMIT = np.array([0, 0, 0, 1, 1, 2, 2, 3]), 4, 0.8
+WHOSE, VALUES, LIMIT = np.array([0, 0, 0, 1, 1, 2, 2, 3]), 4, 0.8
 """Four persons with one to three rows each, and the values 0 to 3."""
-TABLES = np.array(list(product(range(VALUES), repeat=len(UNITS))), dtype=np.int64)
+TABLES = np.array(list(product(range(VALUES), repeat=len(WHOSE))), dtype=np.int64)
 
 
 def need() -> int:
@@ -140,11 +140,11 @@ def need() -> int:
 
 def short(left: Ints, aside: set[int], insiders: int) -> Iterator[str]:
     """Rows that are not set aside, or sums of a person's, that may take too few values to another person."""
-    for insider in (None, *range(4)) if insiders else (None,):
-        for value in np.unique(left[:, UNITS == insider], axis=0):
-            some = left[(left[:, UNITS == insider] == value).all(axis=1)]
+    for insider in (-1, *range(4)) if insiders else (-1,):  # -1: nobody
+        for value in np.unique(left[:, np.equal(WHOSE, insider)], axis=0):
+            some = left[(left[:, np.equal(WHOSE, insider)] == value).all(axis=1)]
             for unit in (each for each in range(4) if each != insider):
-                mine = [row for row in np.flatnonzero(UNITS == unit).tolist() if row not in aside]
+                mine = [row for row in np.flatnonzero(np.equal(WHOSE, unit)).tolist() if row not in aside]
                 for rows in chain.from_iterable(combinations(mine, n) for n in range(1, len(mine) + 1)):
                     taken = np.unique(some[:, list(rows)].sum(axis=1))
                     if longest(taken) < need() * len(rows):
@@ -159,8 +159,8 @@ SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2,
 def test_a_release_makes_the_limit_of_no_other_rows_or_totals_fall(
     tmp_path: Path, seed: int, insiders: int
 ) -> None:
-    draw, size = np.random.default_rng(seed), len(UNITS)
-    rows = [(i, unit, int(draw.integers(VALUES))) for i, unit in enumerate(UNITS.tolist())]
+    draw, size = np.random.default_rng(seed), len(WHOSE)
+    rows = [(i, unit, int(draw.integers(VALUES))) for i, unit in enumerate(WHOSE.tolist())]
     build(tmp_path / "s.duckdb", rows, "id INTEGER, person INTEGER, salary INTEGER")
     more = f"[intruder]\ninsiders = {insiders}\n[ledger]\neditions = false\n"
     rules = policy(more, f"risk = {LIMIT}", minimum=0, maximum=VALUES - 1, step=1, unit='"person"')
@@ -171,7 +171,7 @@ def test_a_release_makes_the_limit_of_no_other_rows_or_totals_fall(
             if aside and draw.random() < 0.7:  # all of them or none
                 some[list(aside)] = draw.random() < 0.5
             if turn in (2, 8):  # some rows of one person, or all
-                some = (UNITS == draw.integers(4)) & ((turn == 8) | (draw.random(size) < 0.6))
+                some = np.equal(WHOSE, draw.integers(4)) & ((turn == 8) | (draw.random(size) < 0.6))
                 some[draw.integers(size)] |= not some.any()
                 sql = asked(draw, some)
                 gate.release(sql, "a test", seen=gate.exposed_by(sql))

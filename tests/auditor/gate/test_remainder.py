@@ -397,7 +397,7 @@ def test_groups_that_share_somebody_are_not_asked_together(tmp_path: Path) -> No
 def test_where_the_statement_fails_for_that_row_alone_it_comes_without_it(
     gate: Gate, database: Path, factor: str
 ) -> None:
-    """Of large groups it casts 0, of two persons 60 or NULL, of the twelve together more than the type holds."""
+    """Of large groups it casts 0, of two persons 60 or NULL, of the twelve together too much."""
     cast = f"((count(*) % 30) * {factor})::UTINYINT"
     sql = f"SELECT dept, sum(salary) AS s, {cast} AS n FROM staff GROUP BY dept ORDER BY dept"
     answer = gate.execute(sql)
