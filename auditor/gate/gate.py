@@ -25,7 +25,6 @@ from auditor.data.sources import Given
 from auditor.decision import Decision
 from auditor.errors import (
     AuditorError,
-    EarlierAnswersWarning,
     LedgerError,
     NewerEdition,
     NotPublishedWarning,
@@ -34,11 +33,12 @@ from auditor.errors import (
     QueryUnsupported,
     StatementError,
 )
-from auditor.gate import ends, explain, hints, releasing, remainder, two_questions, verdict
+from auditor.gate import ends, explain, hints, past, releasing, remainder, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
 from auditor.gate.foreseeing import Foreseeing
 from auditor.gate.memory import Memory, Remembered, Settled
+from auditor.gate.past import PUBLISHER
 from auditor.gate.reading import Reading
 from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.request import Ask, Parameters, checked
@@ -69,10 +69,6 @@ if TYPE_CHECKING:
     from auditor.gate.admin import Candidates, Verification
     from auditor.gate.growth import Growth
     from auditor.gate.nearest import Nearest
-
-
-PUBLISHER = "published"
-"""The user by whom statements that the policy calls published are recorded."""
 
 
 class Gate:
@@ -129,7 +125,7 @@ class Gate:
             gate._hear()
             found.knowledge.note_all()
             if book.binding.insiders < rules.intruder.insiders:
-                gate._warn_of_earlier_answers(book.binding.insiders)
+                past.warn_of_fewer_insiders(found.knowledge, rules, book.binding.insiders)
             gate._weighed = rules.intruder.candidates == "interval"
             gate._publish()
             stack.pop_all()
@@ -638,20 +634,6 @@ class Gate:
                 self._record(ask, said, surprises, answers, person.known_until(read))
             raise
 
-    def _warn_of_earlier_answers(self, insiders: int) -> None:
-        """Say so if what was answered with fewer insiders is not shown to keep the limit now."""
-        parties = list(self._knowledge.parties())
-        columns = [column for _, party in parties if party.learned for column in party.columns]
-        if all(column.keeps_limit() for column in columns):
-            return
-        warnings.warn(
-            f"the ledger was begun with insiders = {insiders}, and its answers are not shown to keep the "
-            f"limit with {self.policy.intruder.insiders}: they stay known, and nothing new is answered as "
-            "long as somebody is not shown to keep it",
-            EarlierAnswersWarning,
-            stacklevel=3,
-        )
-
     def _weigh_the_past(self) -> None:
         """Say so, once, if what was answered is not shown to keep the limit under the candidate model.
 
@@ -660,17 +642,7 @@ class Gate:
         if self._weighed:
             return
         self._weighed = True
-        parties = list(self._knowledge.parties())
-        columns = [column for _, party in parties if party.learned for column in party.columns]
-        if all(column.keeps_model() for column in columns):
-            return
-        warnings.warn(
-            f"the ledger's answers are not shown to keep the limit under candidates = "
-            f'"{self.policy.intruder.candidates}": they stay known, and nothing new is answered as long as '
-            "somebody is not shown to keep it",
-            EarlierAnswersWarning,
-            stacklevel=3,
-        )
+        past.warn_of_candidates(self._knowledge, self.policy)
 
     def _publish(self) -> None:
         """Put on record, once for each edition, what everybody knows: from then on worlds agree with it.
@@ -679,7 +651,7 @@ class Gate:
         question, so that what becomes of it tells nothing: a mean before and after one hire tells the hire.
         """
         first = self.edition == 1
-        for sql in self._not_asked():
+        for sql in past.not_asked(self.policy, self.edition, self._ledger.entries()):
             try:
                 ask = Ask(sql, None, PUBLISHER, dialect=self.policy.dialect, public=first)
                 answer = self._execute(ask)
@@ -687,7 +659,7 @@ class Gate:
                     raise QueryRefused(answer.decision)
             except QueryRefused as error:
                 if first:
-                    raise _not_known(sql, error) from error
+                    raise past.not_known(sql, error) from error
                 warnings.warn(
                     f"intruder.published: {sql!r} is not taken as known of edition {self.edition}: "
                     f"{error.decision.message} Do not publish it of these data",
@@ -695,21 +667,7 @@ class Gate:
                     stacklevel=3,
                 )
             except QueryUnsupported as error:
-                raise _not_known(sql, error) from error
-
-    def _not_asked(self) -> list[str]:
-        """What the policy calls published and has not been asked of this edition, whatever became of it."""
-        if not self.policy.intruder.published:
-            return []
-        asked = set[str]()
-        for entry in self._ledger.entries():
-            if entry.edition is not None:
-                asked.clear()  # what everybody knows of these data was not told of those before
-            elif entry.check or entry.zone != "UTC":
-                continue
-            elif entry.code in verdict.WHOLE or (self.edition > 1 and entry.user == PUBLISHER):
-                asked.add(entry.sql)
-        return [sql for sql in self.policy.intruder.published if sql not in asked]
+                raise past.not_known(sql, error) from error
 
     @contextmanager
     def _turn(self, user: str = PUBLISHER, asked: Sequence[Asked] | None = None) -> Iterator[Collection[int]]:
@@ -1129,13 +1087,6 @@ def _with_domains(schema: Schema, knowledge: Knowledge) -> Schema:
         for each, column in zip(schema.protected, knowledge.columns, strict=True)
     ]
     return replace(schema, protected=tuple(protected))
-
-
-def _not_known(sql: str, error: QueryRefused | QueryUnsupported) -> PolicyError:
-    return PolicyError(
-        f"intruder.published: {sql!r} cannot be taken as known: {error.decision.message} "
-        "Leave it out, or take a wider limit"
-    )
 
 
 @contextmanager
