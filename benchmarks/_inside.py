@@ -54,10 +54,9 @@ class Phases:
             (knowing.Party, "accept", "accept"),
             (knowing.Party, "risk", "figures"),
         ]
-        callers = [where for where in (knowing,) if hasattr(where, "decide")]
-        wrapped += [(where, "decide", "decide") for where in callers]
-        if not callers:
+        if not hasattr(knowing, "decide"):
             raise AssertionError("nobody calls auditor.deciding.decide.decide by its name any more")
+        wrapped.append((knowing, "decide", "decide"))
         before = [(where, name, getattr(where, name)) for where, name, _ in wrapped]
         try:
             for (where, name, phase), (_, _, function) in zip(wrapped, before, strict=True):

@@ -31,7 +31,6 @@ from auditor.errors import (
     PolicyError,
     QueryRefused,
     QueryUnsupported,
-    StatementError,
 )
 from auditor.gate import ends, explain, hints, past, releasing, remainder, two_questions, verdict
 from auditor.gate.answer import Answer
@@ -786,15 +785,7 @@ class Gate:
             return self._execute(ask)
         with self._turn(), self._deciding.held():
             found = self._planned(ask, asked)
-            if seen is not None and found.exposure.records != seen.records:
-                raise AuditorError(
-                    "nothing was released: since it was looked at, other answers were given, and others "
-                    "would be set aside by now; look again"
-                )
-            decision = Decision(
-                "answered", releasing.RELEASED, f"Released by {user}: {found.exposure.words}.",
-                risk_after=found.risk_after,
-            )  # fmt: skip
+            decision = releasing.decided(found, user, seen)
             self._record(ask, decision, 0, found.answers, self._knowledge.seen, because=because, by=user)
             self._knowledge.forget_party(who)
         return self._release(ask, Settled(decision, found.told, recorded=True, keep=False), asked)
@@ -824,13 +815,9 @@ class Gate:
         Raises:
             StatementError: there is no open request of that number, or no reason.
         """
-        because, found = releasing.said(because, "because"), self.requests()
-        mine = found[(found["number"] == number) & (found["state"] == releasing.OPEN)]
-        if mine.empty:
-            raise StatementError(
-                f"there is no open request {number}; `cae-sql requests` lists those there are"
-            )
-        ask = checked(Ask(str(mine["sql"].iloc[0]), None, str(mine["user"].iloc[0])))
+        because = releasing.said(because, "because")
+        sql, whose = releasing.open_request(self.requests(), number)
+        ask = checked(Ask(sql, None, whose))
         self._record_request(
             ask, releasing.DECLINED, because, checked(replace(ask, user=user)).user, str(number)
         )
