@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-import auditor.gate.gate as gating
+import auditor.gate.reading as reading
 import auditor.parties.party as knowing
 from auditor import Gate
 from auditor.gate.request import Ask
@@ -46,7 +46,7 @@ class Phases:
     def of(self, gate: Gate) -> Iterator[None]:
         """Count inside this block."""
         wrapped: list[tuple[object, str, str]] = [
-            (gating, "understand", "sql"),
+            (reading, "understand", "sql"),
             (gate._database, "ask", "sql"),
             (gate._database, "finish", "sql"),
             (gate._ledger, "append", "ledger"),
@@ -54,10 +54,9 @@ class Phases:
             (knowing.Party, "accept", "accept"),
             (knowing.Party, "risk", "figures"),
         ]
-        callers = [where for where in (gating, knowing) if hasattr(where, "decide")]
-        wrapped += [(where, "decide", "decide") for where in callers]
-        if not callers:
+        if not hasattr(knowing, "decide"):
             raise AssertionError("nobody calls auditor.deciding.decide.decide by its name any more")
+        wrapped.append((knowing, "decide", "decide"))
         before = [(where, name, getattr(where, name)) for where, name, _ in wrapped]
         try:
             for (where, name, phase), (_, _, function) in zip(wrapped, before, strict=True):

@@ -169,19 +169,6 @@ def _for_true_answers(rules: Rules) -> Allowance:
     return allowance
 
 
-def foresee(cases: Sequence[Case], rules: Rules, budget: Budget, ranges: bool = False) -> Outcome | None:
-    """What `decide` would refuse before it looks at any true answer, or None. As `decide`."""
-    refusal, ladder = _barred(cases) or _never_exactly(cases), _ladder(cases, rules, ranges)
-    if refusal is None:
-        with alone(), budget as allowance:
-            new = _new_ones(cases, [following(case) for case in cases])
-            refusal, _ = _before_true_answers(new, rules, allowance, [{} for _ in cases])
-    if refusal is None or ladder is None or refusal.verdict == "time":
-        return refusal
-    found = _cells(ladder, refusal, budget)
-    return found if isinstance(found, Outcome) and found.verdict != "safe" else None
-
-
 def _before_true_answers(
     cases: Sequence[Case], rules: Rules, allowance: Allowance, judged: Sequence[Judged]
 ) -> tuple[Outcome | None, list[Partition | None]]:

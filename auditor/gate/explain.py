@@ -45,6 +45,8 @@ REASONS = {
     "refused": "The statement would be refused as a whole.",
 }
 """By fate, and by why something is withheld."""
+TOGETHER = "These are withheld groups together."
+"""What is said of them before the reason."""
 
 
 def foreseen(
@@ -54,6 +56,7 @@ def foreseen(
     told: Sequence[Told[Fraction] | None],
     database: Database,
     left: Sequence[float | None],
+    label: str | None = None,
 ) -> tuple[Foreseen, ...]:
     """What would become of what is asked, in the order in which it is asked.
 
@@ -64,13 +67,16 @@ def foreseen(
         told: By asked, what was told of a hypothetical table.
         database: The public instance.
         left: By asked, the share of the limit that is left.
+        label: What names withheld groups together; None: NULL.
     """
     found = []
     for each, fate, ends, share in zip(asked, fates, told, left, strict=True):
         shown: Fate = _told(ends) if fate == "safe" else "known" if fate == "known" else "withheld"
         column = database.schema.protected[each.protected].column
         reason = REASONS[fate if shown == "withheld" else shown].format(column=column)
-        group, name = group_of(plan, each, database), aggregate_of(plan, each, database)
+        if database.keys(plan, each.block, each.group) is None:
+            reason = f"{TOGETHER} {reason}"
+        group, name = group_of(plan, each, database, label), aggregate_of(plan, each, database)
         found.append(Foreseen(group, name, shown, reason, share))
     return tuple(found)
 

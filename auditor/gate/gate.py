@@ -9,65 +9,55 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import threading
 import warnings
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING
 
-from auditor.data.database import Asked, Database, NeedsValues, StatementFailed
-from auditor.data.pivoting import with_list
+from auditor.data.database import Asked, Database, NeedsValues, StatementFailed, TooSlow
 from auditor.data.running import Limits
 from auditor.data.sources import Given
-from auditor.deciding.cases import Outcome
-from auditor.deciding.decide import at_once
 from auditor.decision import Decision
 from auditor.errors import (
     AuditorError,
-    EarlierAnswersWarning,
     LedgerError,
     NewerEdition,
     NotPublishedWarning,
     PolicyError,
     QueryRefused,
     QueryUnsupported,
-    StatementError,
 )
-from auditor.gate import ends, explain, hints, releasing, remainder, two_questions, verdict
+from auditor.gate import ends, explain, hints, past, releasing, remainder, two_questions, verdict
 from auditor.gate.answer import Answer
 from auditor.gate.editions import Renewal, opened, renew
-from auditor.gate.left import left_of
-from auditor.gate.lost import withheld_of
+from auditor.gate.foreseeing import Foreseeing
 from auditor.gate.memory import Memory, Remembered, Settled
+from auditor.gate.past import PUBLISHER
+from auditor.gate.reading import Reading
 from auditor.gate.releasing import Exposure, Planned
 from auditor.gate.request import Ask, Parameters, checked
 from auditor.gate.suppress import (
-    GIVEN,
-    Fate,
     Suppressed,
     Suppression,
-    Unit,
     smaller_than_allowed,
     units_of,
     verdict_of,
 )
 from auditor.gate.survey import Surveyed, surveyed
 from auditor.gate.turns import Shared, Turns
+from auditor.gate.wording import Wording, ranged, read_by
 from auditor.ledger import Entry, KnownAnswer, Ledger
-from auditor.parties.party import Knowledge, Party, Reads
+from auditor.parties.party import Knowledge, Party
 from auditor.policy.policy import Dialect, Policy
 from auditor.sql import Plan, Schema, Unsupported
 from auditor.sql.explaining import Explained, explained
-from auditor.sql.sandbox import understand
-from auditor.sql.together import with_rows
 from auditor.sql.unlike_types import unlike
-from auditor.told import Range, Remainder, Told, Withheld
+from auditor.told import Remainder
 from cae_sql.errors import CaeSqlError
 from cae_sql.warming import Progress, warm
 
@@ -78,16 +68,6 @@ if TYPE_CHECKING:
     from auditor.gate.admin import Candidates, Verification
     from auditor.gate.growth import Growth
     from auditor.gate.nearest import Nearest
-
-
-PUBLISHER = "published"
-"""The user by whom statements that the policy calls published are recorded."""
-WHOLE = ("answered", "known", "public")
-"""Codes of what is told as it is asked."""
-CONSTANTS = re.compile(r"'(?:[^']|'')*'(?:, *'(?:[^']|'')*')*|\b\d[\d., ]*")
-"""Texts and numbers of a statement; a list of either is one."""
-MOST_FORMS = 256
-"""Forms of statements that are remembered."""
 
 
 class Gate:
@@ -107,7 +87,9 @@ class Gate:
         self._compiling = threading.Lock()
         self._memory = Memory()
         self._weighed = True
-        self._forms: dict[tuple[str, str, str], bool] = {}
+        self._reading = Reading(policy, self._schema, database)
+        self._wording = Wording(policy, knowledge, database, self._reading)
+        self._foreseeing = Foreseeing(policy, knowledge, database, self._wording, self._memory)
 
     @classmethod
     def open(
@@ -142,7 +124,7 @@ class Gate:
             gate._hear()
             found.knowledge.note_all()
             if book.binding.insiders < rules.intruder.insiders:
-                gate._warn_of_earlier_answers(book.binding.insiders)
+                past.warn_of_fewer_insiders(found.knowledge, rules, book.binding.insiders)
             gate._weighed = rules.intruder.candidates == "interval"
             gate._publish()
             stack.pop_all()
@@ -239,19 +221,20 @@ class Gate:
         if ask.plan.probe:
             return Answer(self._database.run_public(ask.plan), ask.plan.types, verdict.PUBLIC, (), ask.plan)
         if ask.plan.public:
-            return self._release(ask, Settled(self._of_public(ask.plan), []))
+            return self._release(ask, Settled(self._wording.of_public(ask.plan), []))
         asked = self._asked(ask)
         if not asked:
             return self._release(ask, Settled(verdict.PUBLIC, []))
         small = knowledge.too_small(asked)
         if self._refused_for_size(ask, asked, small):
-            return self._release(ask, Settled(self._said(ask, "min-size", _read_by(asked), None, None), []))
+            said = self._wording.said(ask, "min-size", read_by(asked), None, None)
+            return self._release(ask, Settled(said, []))
         told = None if small else knowledge.at_a_glance(user, asked)
         if told is not None:  # it teaches nothing, so it waits for nobody
-            return self._release(ask, self._settled(ask, asked, told, "known"), asked)
+            return self._release(ask, self._wording.settled(ask, asked, told, "known"), asked)
         learned = knowledge.learned_on_record(user)
         if remembered is not None and not knowledge.settles_any(
-            user, [*asked, *remembered.refused], remembered.withheld
+            user, [*asked, *remembered.given.refused], remembered.withheld
         ):
             remembered = replace(remembered, learned=learned)
             self._memory.keep(knowledge.party(user), ask, remembered)
@@ -318,37 +301,27 @@ class Gate:
             return verdict.PUBLIC
         asked = [] if ask.plan.public else self._asked(ask)
         if not asked:
-            said = self._of_public(ask.plan)
+            said = self._wording.of_public(ask.plan)
             self._record(ask, said)
             return said
-        if self._refused_for_size(ask, asked, self._knowledge.too_small(asked)):
-            said = self._said(ask, "min-size", _read_by(asked), None, None)
-            self._record(ask, said)
-            return said
+        small = self._knowledge.too_small(asked)
         with self._turn(ask.user, asked) as columns:
+            self._prepare()  # what is left is worked out for everybody, also where a refusal needs no kernel
             self._prepare_for(ask, asked)
             person = self._caught_up(ask, asked, columns)
+            if self._refused_for_size(ask, asked, small):
+                said = self._wording.said(ask, "min-size", read_by(asked), None, None)
+                fates = dict.fromkeys(small, "min-size")
+                said = self._foreseeing.with_fates(ask, asked, person, said, "refused", fates)
+                self._record(ask, said)
+                return said
             by_group = self._by_group(ask, asked)
-            decide = self._checked_groups if by_group else self._checked
-            decision = self._checked_again(ask, asked, person)
-            decision = decision or self._with_range(ask, asked, decide(ask, asked, person))
+            foreseen = self._foreseeing
+            decide = foreseen.of_groups if by_group else foreseen.of_whole
+            decision = foreseen.again(ask, asked, person)
+            decision = decision or self._wording.with_range(ask, asked, decide(ask, asked, person))
             self._record(ask, decision)
         return decision
-
-    def _checked_again(self, ask: Ask, asked: list[Asked], person: Party) -> Decision | None:
-        """What became of a statement before, where the same would become of it again (`_execute`)."""
-        knowledge = self._knowledge
-        remembered = self._memory.recall(knowledge.party(ask.user), ask)
-        if remembered is None:
-            return None
-        learned = knowledge.learned_on_record(ask.user)
-        if remembered.learned not in (None, learned) and knowledge.settles_any(
-            ask.user, asked, remembered.withheld
-        ):
-            return None
-        lost = [bool(person.names([each]) & remembered.withheld) for each in asked]
-        fates = {place: "risk" for place, each in enumerate(lost) if each}
-        return self._with_fates(ask, asked, person, remembered.decision, "known", fates)
 
     def _count_check(self, ask: Ask) -> None:
         """Refuse a check where its user has asked for as many as the policy allows in a day."""
@@ -384,7 +357,7 @@ class Gate:
         decision = None if behind is None else self._not_explained(behind)
         if behind is not None and decision is None:
             ask = replace(ask, sql=behind.statement, before=behind.before, check=True)
-        found = self._read(ask)
+        found = self._reading.read(ask)
         if isinstance(found, Unsupported):
             decision = decision or Decision("unsupported", found.code, found.message, found.hint)
             if user is not None:
@@ -409,7 +382,7 @@ class Gate:
             QueryUnsupported: the statement is not understood, or failed while its groups were looked for.
         """
         ask = checked(Ask(sql, parameters, PUBLISHER, dialect=dialect or self.policy.dialect, zone=timezone))
-        found = self._read(ask)
+        found = self._reading.read(ask)
         if isinstance(found, Unsupported):
             raise QueryUnsupported(Decision("unsupported", found.code, found.message, found.hint))
         if found.public or found.untold:
@@ -460,96 +433,13 @@ class Gate:
         """
         self._database.cancel(thread)
 
-    def _checked(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
-        reads = person.reads(asked)
-        cases = person.cases(reads)
-        ranged = self._ranged(ask, asked)
-        refusal = None if ranged else at_once(cases, self._knowledge.rules)
-        if refusal is not None:
-            said = self._verdict(ask, person, reads, refusal, person.risk_at_hand(reads))
-            return self._with_fates(ask, asked, person, said, "risk")
-        if all(case.derivable for case in cases):
-            return self._with_fates(ask, asked, person, verdict.KNOWN, "known")
-        before, beside = person.risk(reads), person.beside(reads)
-        outcome = beside.decide(reads, ranges=ranged)
-        if outcome.verdict != "safe":
-            said = self._verdict(ask, person, reads, outcome, before)
-            return self._with_fates(ask, asked, person, said, outcome.verdict)
-        told = beside.told(asked, reads, outcome)
-        said = self._said(ask, self._with_rest("answered", ask, asked, told), reads, before, None)
-        return self._with_fates(ask, asked, person, said, "safe", told=told)
-
-    def _checked_groups(self, ask: Ask, asked: list[Asked], person: Party) -> Decision:
-        """Group by group, as they would be decided if a hypothetical table were the true one."""
-        assert ask.plan is not None
-        read = _read_by(asked)
-        before = person.risk(read)
-        suppression = Suppression(self._knowledge.rules, person.beside(read), self._units(ask, asked))
-        found, more = suppression.give(), remainder.NOTHING
-        if self.policy.decision.remainder is not False:
-            more = remainder.give(suppression, found, ask.plan, asked, self._database, self._knowledge)
-        told = found.told[: len(asked)]
-        code, withheld = verdict_of(found.fates, found.gives_more)
-        if code in WHOLE or code == "partial":
-            code = self._with_rest(code, ask, asked, told)
-        named, small = self._named(ask, asked, code, found.fates), smaller_than_allowed(found.fates)
-        said = self._said(
-            ask, code, read, before, None, withheld, named=named, too_small=small, together=len(more.together)
-        )
-        fates = {place: fate for unit, fate in found.fates for place in unit.places}
-        return self._with_fates(ask, asked, person, said, "refused", fates, told)
-
-    def _with_rest(
-        self, code: str, ask: Ask, asked: Sequence[Asked], told: Sequence[Told[Fraction] | None]
-    ) -> str:
-        """A code, or "range" where more of the statement hangs on a value that is not told exactly."""
-        assert ask.plan is not None
-        exact = all(each is not None and each.exact for each in told)
-        return code if exact or ends.rest(ask.plan, asked, told) is not None else "range"
-
-    def _with_fates(
-        self,
-        ask: Ask,
-        asked: Sequence[Asked],
-        person: Party,
-        said: Decision,
-        otherwise: str,
-        fates: Mapping[int, str] = MappingProxyType({}),
-        told: Sequence[Told[Fraction] | None] = (),
-    ) -> Decision:
-        """A verdict that was foreseen, with what becomes of each aggregate.
-
-        Args:
-            ask: The statement.
-            asked: What it asks.
-            person: Who asks.
-            said: The verdict.
-            otherwise: What becomes of all that `fates` does not have.
-            fates: By place, what becomes of an aggregate.
-            told: What was told of a hypothetical table.
-        """
-        assert ask.plan is not None
-        by_place = [fates.get(place, otherwise) for place in range(len(asked))]
-        of_group = Counter((each.block, each.group) for each in asked)
-        for place, each in enumerate(asked):  # judged together with what is new
-            several = of_group[each.block, each.group] > 1
-            if several and by_place[place] == "safe" and person.at_a_glance([each]) is not None:
-                by_place[place] = "known"
-        if said.verdict != "answered":  # nothing of it is shown
-            by_place = ["refused" if each in GIVEN else each for each in by_place]
-        told = told or [None for _ in asked]
-        self._prepare()  # what is left is worked out for everybody, also where a refusal needs no kernel
-        left = left_of(person, asked, self.policy.intruder.baseline)
-        rows = explain.foreseen(ask.plan, asked, by_place, told, self._database, left)
-        return replace(said, fates=rows)
-
     def _understood(self, ask: Ask) -> Ask:
-        found = self._read(ask)
+        found = self._reading.read(ask)
         if isinstance(found, Unsupported):
             if found.code == "range" and self._database.celled:
                 raise self._stopped(ask, NeedsValues())
             if found.code == "range":
-                hint = self._range_alone(ask, found.hint)
+                hint = self._wording.range_alone(ask, found.hint)
                 decision = Decision("refused", found.code, found.message, hint)
                 self._record(ask, decision)
                 raise QueryRefused(decision)
@@ -560,7 +450,7 @@ class Gate:
 
     def _told_first(self, ask: Ask, untold: Plan) -> Plan:
         """A statement of which some values are asked first, with what was told of them."""
-        firsts = two_questions.firsts_of(ask, self._read_as)
+        firsts = two_questions.firsts_of(ask, self._reading.read_as)
         questions = [replace(ask, sql=first.sql, parameters=None, check=False) for first in firsts]
         try:
             if ask.check:
@@ -571,7 +461,7 @@ class Gate:
         told = two_questions.with_told(ask, firsts, answers)
         if told is None:
             raise self._turned_away(ask, two_questions.not_exact())
-        found = self._read_as(ask, told)
+        found = self._reading.read_as(ask, told)
         if isinstance(found, Plan):
             found = two_questions.as_named(found, untold)
         if isinstance(found, Unsupported):
@@ -590,44 +480,6 @@ class Gate:
         """Record a statement that is not decided, for the error that says so."""
         self._record(ask, decision)
         return (QueryRefused if decision.verdict == "refused" else QueryUnsupported)(decision)
-
-    def _range_alone(self, ask: Ask, hint: str) -> str:
-        """How to ask for what is told as a range alone: the statement itself, where it can be shown."""
-        if self.policy.decision.ranges == "never":
-            return verdict.NO_RANGES.hint
-        shown = self._with_ends(ask, range(len(self._knowledge.columns)), "", f"{hints.RANGE}.", whole=False)
-        return shown or hint
-
-    def _read(self, ask: Ask) -> Plan | Unsupported:
-        """The statement as it is understood, within what the policy allows."""
-        found = self._read_as(ask, ask.sql)
-        if isinstance(found, Unsupported) and found.code == "pivot" and ask.dialect == "duckdb":
-            listed = with_list(ask.sql, ask.zone, self._schema, self._database)
-            found = found if listed is None else self._read_as(ask, listed)
-        if isinstance(found, Unsupported) and found.code in two_questions.CODES and not ask.public:
-            found = two_questions.untold(ask, self._read_as, self._schema) or found
-        never = self.policy.decision.ranges == "never"
-        if never and isinstance(found, Plan) and found.asks_ranges:
-            said = verdict.NO_RANGES
-            return Unsupported(said.code, said.message, said.hint)
-        return found
-
-    def _read_as(self, ask: Ask, sql: str) -> Plan | Unsupported:
-        previews = self.policy.decision.preview == "null"
-        return understand(
-            sql,
-            ask.parameters,
-            self._schema,
-            dialect=ask.dialect,
-            previews=previews,
-            arrived=ask.arrived,
-            zone=ask.zone,
-        )
-
-    def _of_public(self, plan: Plan) -> Decision:
-        """The verdict on a statement that reads no protected value."""
-        columns = [column.protect.column for column in self._knowledge.columns]
-        return verdict.of("preview", columns) if plan.preview else verdict.PUBLIC
 
     def _asked(self, ask: Ask) -> list[Asked]:
         assert ask.plan is not None
@@ -650,52 +502,11 @@ class Gate:
     def _known(self, ask: Ask, asked: list[Asked]) -> Settled | None:
         """What past answers settle needs no turn: it teaches nothing."""
         told = self._knowledge.of(ask.user).settled(asked)
-        return None if told is None else self._settled(ask, asked, told, "known")
-
-    def _settled(
-        self,
-        ask: Ask,
-        asked: list[Asked],
-        told: ends.Fates,
-        code: str,
-        before: float | None = None,
-        after: float | None = None,
-        withheld: int = 0,
-        named: Sequence[Withheld] = (),
-        too_small: int = 0,
-        given: remainder.Given = remainder.NOTHING,
-    ) -> Settled:
-        """What is told, in words; a statement that nothing can be shown of is refused in them."""
-        assert ask.plan is not None
-        asked = [*asked, *given.asked]
-        ranges = ends.ranges_of(ask.plan, asked, told, self._database, self._knowledge, self._label)
-        lacking = ends.lacking(ask.plan, asked, told)
-        rest = None
-        if any(each is None or not each.exact for each in told):
-            rest = ends.rest(ask.plan, asked, told)
-            code = "range" if rest is None else "ends" if code == "answered" else code
-        if rest is not None and given.together:
-            rows = [each.as_row() for each in given.together]
-            rest = with_rows(ask.plan, rest, rows, self._label)
-        read = _read_by(asked)
-        together = len(given.together)
-        decision = self._said(
-            ask, code, read, before, after, withheld, ranges, lacking, named, too_small, together
-        )
-        if ends.unseen(ask.plan, asked, told) or code == "range":
-            decision = replace(decision, hint=self._with_ends(ask, read, decision.hint, hints.ENDS))
-        elif withheld > too_small:
-            decision = self._with_range(ask, asked, decision)
-        return Settled(decision, told, ranges=ranges, rest=rest, given=given)
-
-    @property
-    def _label(self) -> str | None:
-        """What stands in place of text keys in a row of withheld groups together."""
-        label = self.policy.decision.remainder
-        return label if isinstance(label, str) else None
+        return None if told is None else self._wording.settled(ask, asked, told, "known")
 
     def _decide(self, ask: Ask, asked: list[Asked], columns: Collection[int]) -> Settled:
         """Decide and record; what others recorded meanwhile is learned first."""
+        assert ask.plan is not None
         self._prepare_for(ask, asked)
         with self._deciding.held():
             person = self._caught_up(ask, asked, columns)
@@ -704,17 +515,18 @@ class Gate:
             reads = person.reads(asked)
             # who asks for a figure that only the administrator sees need not wake what nobody else needs
             before = person.risk_at_hand(reads) if person.refused_at_once(reads) else person.risk(reads)
-            outcome = person.decide(reads, ask.public, self._ranged(ask, asked))
+            outcome = person.decide(reads, ask.public, ranged(ask.plan, asked))
             if outcome.verdict == "known":
-                return self._settled(ask, asked, person.told(asked, reads, outcome), "known")
+                return self._wording.settled(ask, asked, person.told(asked, reads, outcome), "known")
             if outcome.verdict != "safe":
-                decision = self._with_range(ask, asked, self._verdict(ask, person, reads, outcome, before))
+                decision = self._wording.of_outcome(ask, person, reads, outcome, before)
+                decision = self._wording.with_range(ask, asked, decision)
                 self._record(ask, decision, surprises=int(outcome.surprise))
                 raise QueryRefused(decision)
             answers = person.known_answers(reads, outcome)
             with self._counted(ask, asked, person, int(outcome.surprise), answers):
                 told, after = person.told(asked, reads, outcome), person.risk_with(reads, outcome)
-                settled = self._settled(ask, asked, told, "answered", before, after)
+                settled = self._wording.settled(ask, asked, told, "answered", before, after)
             known = person.known_until(reads)
             entry = self._record(ask, settled.decision, int(outcome.surprise), answers, known)
             person.accept(reads, outcome)
@@ -723,8 +535,9 @@ class Gate:
 
     def _prepare_for(self, ask: Ask, asked: list[Asked]) -> None:
         """As `_prepare`, unless a refusal needs no kernel."""
+        assert ask.plan is not None
         person = self._knowledge.of(ask.user)
-        searched = self._by_group(ask, asked) or self._ranged(ask, asked)
+        searched = self._by_group(ask, asked) or ranged(ask.plan, asked)
         if searched or not person.refused_at_once(person.reads(asked)):
             self._prepare()
             self._weigh_the_past()
@@ -749,28 +562,19 @@ class Gate:
             return bool(small)
         return any(unit.too_small and not unit.grouped for unit in units_of(ask.plan, asked, small))
 
-    def _units(self, ask: Ask, asked: Sequence[Asked]) -> list[Unit]:
-        """What is judged together of a statement with groups."""
-        assert ask.plan is not None
-        return units_of(ask.plan, asked, self._knowledge.too_small(asked))
-
-    def _ranged(self, ask: Ask, asked: Sequence[Asked]) -> bool:
-        """Whether a range is asked of everything."""
-        assert ask.plan is not None
-        return all(ask.plan.blocks[each.block].aggregates[each.column].ranged for each in asked)
-
     def _decide_groups(self, ask: Ask, asked: list[Asked], person: Party) -> Settled:
         """Decide group by group, and record all of it at once: what is not on record is known to nobody."""
         assert ask.plan is not None
         knowledge = self._knowledge
         try:
-            before = person.risk(_read_by(asked))
-            suppression = Suppression(knowledge.rules, person, self._units(ask, asked))
+            before = person.risk(read_by(asked))
+            units = units_of(ask.plan, asked, knowledge.too_small(asked))
+            suppression = Suppression(knowledge.rules, person, units)
             found, more = suppression.give(), remainder.NOTHING
             if self.policy.decision.remainder is not False:
                 more = remainder.give(suppression, found, ask.plan, asked, self._database, knowledge)
             code, withheld = verdict_of(found.fates, found.gives_more)
-            known = person.known_until(_read_by(asked))
+            known = person.known_until(read_by(asked))
             with self._counted(ask, asked, person, found.surprises, found.answers):
                 settled = self._in_words(ask, asked, person, found, code, withheld, before, more)
             entry = self._record(ask, settled.decision, found.surprises, found.answers, known)
@@ -795,25 +599,21 @@ class Gate:
     ) -> Settled:
         """What became of groups, with the risk that it leaves."""
         if found.refusal is None or found.given:
-            after = person.risk(_read_by(asked))
+            after = person.risk(read_by(asked))
         else:
             after = person.risk_with(*found.refusal)
         if found.given and code in ("known", "answered", "partial"):
-            named = self._named(ask, asked, code, found.fates)
-            small = smaller_than_allowed(found.fates)
-            return self._settled(ask, asked, found.told, code, before, after, withheld, named, small, more)
-        said = self._said(ask, code, _read_by(asked), before, after, withheld)
+            named = self._wording.named(ask, asked, code, found.fates)
+            figures = (code, before, after, withheld, named, smaller_than_allowed(found.fates))
+            settled = self._wording.settled(ask, asked, found.told, *figures, more)
+            if not more.together:
+                return settled
+            alone = self._wording.settled(ask, asked, found.told[: len(asked)], *figures)
+            return replace(settled, without=replace(alone, given=remainder.Given(refused=more.refused)))
+        said = self._wording.said(ask, code, read_by(asked), before, after, withheld)
         at_least = found.refusal is not None and not found.given and found.refusal[1].certain
-        return Settled(
-            self._with_range(ask, asked, replace(said, risk_at_least=at_least)), found.told, given=more
-        )
-
-    def _named(
-        self, ask: Ask, asked: Sequence[Asked], code: str, fates: Sequence[tuple[Unit, Fate]]
-    ) -> tuple[Withheld, ...]:
-        """Which groups are withheld, where others are told."""
-        assert ask.plan is not None
-        return withheld_of(ask.plan, asked, fates, self._database) if code == "partial" else ()
+        said = self._wording.with_range(ask, asked, replace(said, risk_at_least=at_least))
+        return Settled(said, found.told, given=more)
 
     @contextmanager
     def _counted(
@@ -828,105 +628,10 @@ class Gate:
             yield
         except BaseException:  # interrupts too; it is raised again
             if answers:
-                read = _read_by(asked)
-                said = self._said(ask, "answered", read, None, None)
+                read = read_by(asked)
+                said = self._wording.said(ask, "answered", read, None, None)
                 self._record(ask, said, surprises, answers, person.known_until(read))
             raise
-
-    def _verdict(
-        self, ask: Ask, person: Party, reads: Reads, outcome: Outcome, before: float | None
-    ) -> Decision:
-        code = "answered" if outcome.verdict == "safe" else outcome.verdict
-        after = person.risk_with(reads, outcome) if outcome.parts else None
-        return replace(self._said(ask, code, reads, before, after), risk_at_least=outcome.certain)
-
-    def _said(
-        self,
-        ask: Ask,
-        code: str,
-        positions: Iterable[int],
-        before: float | None,
-        after: float | None,
-        withheld: int = 0,
-        ranges: Sequence[Range] = (),
-        lacking: bool = True,
-        named: Sequence[Withheld] = (),
-        too_small: int = 0,
-        together: int = 0,
-    ) -> Decision:
-        """A verdict in words, which come from the statement and the policy."""
-        assert ask.plan is not None
-        protects = [self._knowledge.columns[place].protect for place in sorted(positions)]
-        columns, hint = [each.column for each in protects], ""
-        if code in hints.FIXED:
-            said = f"{ask.sql} {ask.written_parameters}"
-            whole = self.policy.decision.partial == "refuse"
-            counted = next(filter(None, map(hints.Counted.of, protects)), None)
-            hint = hints.hint(code, ask.plan.normalised, columns, said, whole, ask.dialect, ask.sql, counted)
-        grouped = any(block.grouped for block in ask.plan.blocks)
-        what = "group" if grouped else "value"
-        if code == "min-size" or too_small == withheld > 0:
-            counted = next(filter(None, map(hints.Counted.of, protects)), None)
-            hint = hints.of_size(self.policy.rules.min_size or 0, counted)
-        about = (withheld, hint, ranges, lacking, what, named, too_small, together)
-        return verdict.of(code, columns, before, after, *about)
-
-    def _with_range(self, ask: Ask, asked: Sequence[Asked], decision: Decision) -> Decision:
-        """A refusal whose hint says how to ask for a range, if some sum that is asked may have one."""
-        assert ask.plan is not None
-        exact = any(each.kind == "sum" and not self._ranged(ask, [each]) for each in asked)
-        if not exact or decision.code not in ("risk", "partial"):
-            return decision
-        hint = self._with_ends(ask, _read_by(asked), decision.hint, f"{hints.RANGE}.", whole=False)
-        return replace(decision, hint=hint)
-
-    def _with_ends(self, ask: Ask, positions: Iterable[int], hint: str, said: str, whole: bool = True) -> str:
-        """A hint, and the statement with AT_LEAST and AT_MOST, if it is one that is understood.
-
-        Args:
-            ask: The statement.
-            positions: Of the protected columns that it reads.
-            hint: What else would help.
-            said: What the ends are good for.
-            whole: Whether that is said where the statement cannot be shown too.
-        """
-        if self.policy.decision.ranges == "never":
-            return hint
-        columns = [self._knowledge.columns[place].protect.column for place in sorted(positions)]
-        sql = hints.with_ends(ask.sql, ask.dialect, columns)
-        shown = sql is not None and self._shows_ends(replace(ask, sql=sql))
-        if not shown and not whole:
-            return hint
-        if not whole and hints.COST not in hint:
-            hint = f"{hint} {hints.COST}".lstrip()
-        return f"{hint} {f'{said[:-1]}: {sql}' if shown else said}".lstrip()
-
-    def _shows_ends(self, ask: Ask) -> bool:
-        """Whether a statement is understood, and reads aggregates by their ends alone.
-
-        To see that takes ten times as long as to write it, and hangs on its form: that is remembered.
-        """
-        form = ask.dialect, ask.zone, CONSTANTS.sub("?", ask.sql)
-        if form not in self._forms:
-            found = self._read(ask)
-            if len(self._forms) >= MOST_FORMS:
-                self._forms.clear()
-            self._forms[form] = isinstance(found, Plan) and not found.shows_any
-        return self._forms[form]
-
-    def _warn_of_earlier_answers(self, insiders: int) -> None:
-        """Say so if what was answered with fewer insiders is not shown to keep the limit now."""
-        parties = list(self._knowledge.parties())
-        columns = [column for _, party in parties if party.learned for column in party.columns]
-        if all(column.keeps_limit() for column in columns):
-            return
-        warnings.warn(
-            f"the ledger was begun with insiders = {insiders}, and its answers are not shown to keep the "
-            f"limit with {self.policy.intruder.insiders}: they stay known, and nothing new is answered as "
-            "long as somebody is not shown to keep it",
-            EarlierAnswersWarning,
-            stacklevel=3,
-        )
 
     def _weigh_the_past(self) -> None:
         """Say so, once, if what was answered is not shown to keep the limit under the candidate model.
@@ -936,17 +641,7 @@ class Gate:
         if self._weighed:
             return
         self._weighed = True
-        parties = list(self._knowledge.parties())
-        columns = [column for _, party in parties if party.learned for column in party.columns]
-        if all(column.keeps_model() for column in columns):
-            return
-        warnings.warn(
-            f"the ledger's answers are not shown to keep the limit under candidates = "
-            f'"{self.policy.intruder.candidates}": they stay known, and nothing new is answered as long as '
-            "somebody is not shown to keep it",
-            EarlierAnswersWarning,
-            stacklevel=3,
-        )
+        past.warn_of_candidates(self._knowledge, self.policy)
 
     def _publish(self) -> None:
         """Put on record, once for each edition, what everybody knows: from then on worlds agree with it.
@@ -955,15 +650,15 @@ class Gate:
         question, so that what becomes of it tells nothing: a mean before and after one hire tells the hire.
         """
         first = self.edition == 1
-        for sql in self._not_asked():
+        for sql in past.not_asked(self.policy, self.edition, self._ledger.entries()):
             try:
                 ask = Ask(sql, None, PUBLISHER, dialect=self.policy.dialect, public=first)
                 answer = self._execute(ask)
-                if answer.decision.code not in WHOLE or answer.ranges:
+                if answer.decision.code not in verdict.WHOLE or answer.ranges:
                     raise QueryRefused(answer.decision)
             except QueryRefused as error:
                 if first:
-                    raise _not_known(sql, error) from error
+                    raise past.not_known(sql, error) from error
                 warnings.warn(
                     f"intruder.published: {sql!r} is not taken as known of edition {self.edition}: "
                     f"{error.decision.message} Do not publish it of these data",
@@ -971,21 +666,7 @@ class Gate:
                     stacklevel=3,
                 )
             except QueryUnsupported as error:
-                raise _not_known(sql, error) from error
-
-    def _not_asked(self) -> list[str]:
-        """What the policy calls published and has not been asked of this edition, whatever became of it."""
-        if not self.policy.intruder.published:
-            return []
-        asked = set[str]()
-        for entry in self._ledger.entries():
-            if entry.edition is not None:
-                asked.clear()  # what everybody knows of these data was not told of those before
-            elif entry.check or entry.zone != "UTC":
-                continue
-            elif entry.code in WHOLE or (self.edition > 1 and entry.user == PUBLISHER):
-                asked.add(entry.sql)
-        return [sql for sql in self.policy.intruder.published if sql not in asked]
+                raise past.not_known(sql, error) from error
 
     @contextmanager
     def _turn(self, user: str = PUBLISHER, asked: Sequence[Asked] | None = None) -> Iterator[Collection[int]]:
@@ -1001,7 +682,7 @@ class Gate:
             The columns.
         """
         knowledge = self._knowledge
-        columns = range(len(knowledge.columns)) if asked is None else knowledge.touched(user, _read_by(asked))
+        columns = range(len(knowledge.columns)) if asked is None else knowledge.touched(user, read_by(asked))
         everything = asked is None or not self._weighed
         touched = None if everything else {(knowledge.party(user), place) for place in columns}
         thought_of = knowledge.thought_of(user, columns, everything)
@@ -1033,7 +714,7 @@ class Gate:
         seen = self._knowledge.seen
         person = self._knowledge.of(ask.user)
         person.catch_up(columns, seen)
-        others = set(columns) - _read_by(asked)
+        others = set(columns) - read_by(asked)
         if others and not person.refused_at_once(person.reads(asked)):
             person.note_risks(others)
         return person
@@ -1104,15 +785,7 @@ class Gate:
             return self._execute(ask)
         with self._turn(), self._deciding.held():
             found = self._planned(ask, asked)
-            if seen is not None and found.exposure.records != seen.records:
-                raise AuditorError(
-                    "nothing was released: since it was looked at, other answers were given, and others "
-                    "would be set aside by now; look again"
-                )
-            decision = Decision(
-                "answered", releasing.RELEASED, f"Released by {user}: {found.exposure.words}.",
-                risk_after=found.risk_after,
-            )  # fmt: skip
+            decision = releasing.decided(found, user, seen)
             self._record(ask, decision, 0, found.answers, self._knowledge.seen, because=because, by=user)
             self._knowledge.forget_party(who)
         return self._release(ask, Settled(decision, found.told, recorded=True, keep=False), asked)
@@ -1142,13 +815,9 @@ class Gate:
         Raises:
             StatementError: there is no open request of that number, or no reason.
         """
-        because, found = releasing.said(because, "because"), self.requests()
-        mine = found[(found["number"] == number) & (found["state"] == releasing.OPEN)]
-        if mine.empty:
-            raise StatementError(
-                f"there is no open request {number}; `cae-sql requests` lists those there are"
-            )
-        ask = checked(Ask(str(mine["sql"].iloc[0]), None, str(mine["user"].iloc[0])))
+        because = releasing.said(because, "because")
+        sql, whose = releasing.open_request(self.requests(), number)
+        ask = checked(Ask(sql, None, whose))
         self._record_request(
             ask, releasing.DECLINED, because, checked(replace(ask, user=user)).user, str(number)
         )
@@ -1225,7 +894,8 @@ class Gate:
         """Run the rest of the statement over what is now on record."""
         assert ask.plan is not None
         decision, ranges, rest = settled.decision, settled.ranges, settled.rest
-        asked, together = [*asked, *settled.given.asked], settled.given.together
+        own, asked = asked, [*asked, *settled.given.asked]
+        together = settled.given.together
         further: tuple[Remainder, ...] = ()
         if decision.verdict != "answered":
             if not settled.recorded:
@@ -1241,6 +911,10 @@ class Gate:
                 around = ends.around(asked, settled.told, self._knowledge) if ask.plan.asks_ranges else None
                 table = self._database.finish(ask.plan, values, rest, around, together)
         except StatementFailed as error:
+            if settled.without is not None and not isinstance(error, TooSlow):
+                # what is told of it stays on record; the statement may not fail for a row that it did not ask
+                known = {name: getattr(settled, name) for name in ("recorded", "keep", "learned")}
+                return self._release(ask, replace(settled.without, **known), own)
             raise self._stopped(ask, error) from None
         if together:
             table, further = remainder.placed(table, together)
@@ -1280,12 +954,12 @@ class Gate:
         small = knowledge.too_small(asked)  # nothing that is answered later changes that
         pairs = enumerate(zip(asked, settled.told, strict=True))
         lost = [each for place, (each, told) in pairs if told is None and place not in small]
-        refused = settled.given.refused
-        lost += refused
+        given = settled.given.again
+        lost += given.refused
         again = replace(again, risk_before=None, risk_after=None)
         withheld = knowledge.of(ask.user).names(lost) if lost else frozenset[bytes]()
         learned = settled.learned if lost else None
-        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned, further, refused)
+        kept = Remembered(ask.plan, table, again, settled.ranges, withheld, learned, further, given)
         self._memory.keep(knowledge.party(ask.user), ask, kept)
 
     # --- for the administrator
@@ -1388,11 +1062,6 @@ class Gate:
         return verify(self._ledger, self._knowledge)
 
 
-def _read_by(asked: Iterable[Asked]) -> set[int]:
-    """The protected columns that are read."""
-    return {each.protected for each in asked}
-
-
 def _with_domains(schema: Schema, knowledge: Knowledge) -> Schema:
     """A schema that says of each protected column what its domain is, from which bins follow."""
     protected = [
@@ -1405,13 +1074,6 @@ def _with_domains(schema: Schema, knowledge: Knowledge) -> Schema:
         for each, column in zip(schema.protected, knowledge.columns, strict=True)
     ]
     return replace(schema, protected=tuple(protected))
-
-
-def _not_known(sql: str, error: QueryRefused | QueryUnsupported) -> PolicyError:
-    return PolicyError(
-        f"intruder.published: {sql!r} cannot be taken as known: {error.decision.message} "
-        "Leave it out, or take a wider limit"
-    )
 
 
 @contextmanager

@@ -15,7 +15,6 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from auditor.data.database import Asked
 from auditor.decision import Decision
 from auditor.gate.remainder import NOTHING, Given
 from auditor.gate.request import Ask, plain
@@ -50,14 +49,15 @@ class Remembered:
     """How much its party knew when this held last, where some is withheld; None: it holds for good."""
     remainder: tuple[Remainder, ...] = ()
     """Which rows are withheld groups together."""
-    refused: tuple[Asked, ...] = ()
-    """What was asked of such groups together and is withheld."""
+    given: Given = NOTHING
+    """What became of such groups together."""
 
     @property
     def size(self) -> int:
         """Bytes that it takes, about."""
         rows = 0 if self.table is None else int(self.table.nbytes)
-        return rows + 64 * len(self.withheld) + sum(each.records.nbytes for each in self.refused)
+        further = (*self.given.asked, *self.given.refused)
+        return rows + 64 * len(self.withheld) + sum(each.records.nbytes for each in further)
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,8 @@ class Settled:
     """As `Remembered.learned`."""
     given: Given = NOTHING
     """What became of withheld groups together; what is told of them comes last in `told`."""
+    without: Settled | None = None
+    """The same without their rows, where there are some: released if the statement fails with them."""
 
 
 class Memory:

@@ -18,7 +18,7 @@ import pandas as pd
 
 from auditor.data.database import Asked, Database
 from auditor.decision import Decision
-from auditor.errors import QueryUnsupported, StatementError
+from auditor.errors import AuditorError, QueryUnsupported, StatementError
 from auditor.gate.admin import classes_of
 from auditor.ledger import Entry, KnownAnswer
 from auditor.ledger.entries import AGGREGATES
@@ -124,6 +124,26 @@ def planned(person: Party, asked: Sequence[Asked], knowledge: Knowledge, databas
     besides = sum(len(each.rows) - len(asks[place]) for place, each in found.items())
     exposure = replace(_exposure(found, wholes, knowledge, database), besides=besides)
     return Planned(told, [answer for each in found.values() for answer in _answers(each)], exposure, risk)
+
+
+def decided(found: Planned, user: str, seen: Exposure | None) -> Decision:
+    """The verdict by which a release is recorded.
+
+    Args:
+        found: What it comes to.
+        user: Who releases it.
+        seen: What was looked at before, if anything was.
+
+    Raises:
+        AuditorError: others are set aside than were seen.
+    """
+    if seen is not None and found.exposure.records != seen.records:
+        raise AuditorError(
+            "nothing was released: since it was looked at, other answers were given, and others would be set "
+            "aside by now; look again"
+        )
+    words = f"Released by {user}: {found.exposure.words}."
+    return Decision("answered", RELEASED, words, risk_after=found.risk_after)
 
 
 def _answers(release: Release) -> list[KnownAnswer]:
@@ -251,3 +271,19 @@ def said(text: str, name: str) -> str:
     except UnicodeEncodeError:
         raise StatementError(f"{name} must be Unicode text, not {text!r:.40}") from None
     return text.strip()
+
+
+def open_request(requests: pd.DataFrame, number: int) -> tuple[str, str]:
+    """The statement of a request that nobody decided on, and whose it is.
+
+    Args:
+        requests: All requests.
+        number: Which.
+
+    Raises:
+        StatementError: there is none of that number.
+    """
+    mine = requests[(requests["number"] == number) & (requests["state"] == OPEN)]
+    if mine.empty:
+        raise StatementError(f"there is no open request {number}; `cae-sql requests` lists those there are")
+    return str(mine["sql"].iloc[0]), str(mine["user"].iloc[0])

@@ -31,6 +31,8 @@ class Given:
     """What is told, as further groups of the statement's block."""
     refused: tuple[Asked, ...] = ()
     """What is not told of them."""
+    fates: tuple[str, ...] = ()
+    """What becomes of what is told: by `asked`, "known" or "safe"."""
     late: bool = False
     """Whether time had run out."""
 
@@ -38,6 +40,11 @@ class Given:
     def asked(self) -> list[Asked]:
         """What was asked of those that are told, after all else that the statement asks."""
         return asked_of(self.together)
+
+    @property
+    def again(self) -> Given:
+        """The same for who asks again: all that was told is known."""
+        return replace(self, fates=("known",) * len(self.fates))
 
 
 NOTHING = Given()
@@ -77,9 +84,11 @@ def give(
     given = {place for place, each in enumerate(told) if each is not None}
     found.told += [each for each in told if each is not None]
     small = knowledge.too_small(more)
+    by_place = {place - len(asked): fate for unit, fate in fates.items() for place in unit.places}
     return Given(
         _kept(together, more, given),
         tuple(each for place, each in enumerate(more) if place not in given | small),
+        tuple(by_place[place] for place in sorted(given)),
         "time" in fates.values(),
     )
 

@@ -53,6 +53,8 @@ CHECKS = Decision(
     "Ask the statement itself, or wait until midnight (UTC).",
 )
 
+WHOLE = ("answered", "known", "public")
+"""Codes of what is told as it is asked."""
 TEXTS = {
     "answered": "Every record keeps the limit.",
     "partial": "{units} withheld (NULL){names}: together with the others and earlier answers, more could "

@@ -1,7 +1,8 @@
 """`SELECT cae_request('SELECT …', 'why')`: a refused answer is asked of the owner, through the proxy.
 
-Promises that a statement which is more than this one call is none, that the request is recorded under the
-name of the user who logged in, and that its answer is one text with the request's number.
+A refusal's hint says that one may. Promises that a statement which is more than this one call is none, that
+the request is recorded under the name of the user who logged in, and that its answer is one text with the
+request's number.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from auditor.errors import StatementError
+from auditor.gate.hints import RANGE
 from auditor.proxy.protocol.sqlstate import ProtocolError, SqlState
 from auditor.sql import limits
 from auditor.sql.understood import NotUnderstood
@@ -22,7 +24,17 @@ if TYPE_CHECKING:
     from auditor.gate.gate import Gate
 
 NAME = "cae_request"
+CODES = ("risk", "min-size")
+"""Codes of refusals that an owner may go past."""
+OR = f"Or ask the owner for it: SELECT {NAME}('SELECT …', 'why')."
+"""What the hint of such a refusal says besides."""
 _CALLED = re.compile(rf"\b{NAME}\s*\(", re.IGNORECASE)
+
+
+def offered(hint: str) -> str:
+    """A hint that says so; a statement that it ends with stays at its end, where it is copied from."""
+    before, sentence, after = hint.partition(RANGE)
+    return f"{before.rstrip()} {OR} {sentence}{after}".strip()
 
 
 def called(sql: str) -> list[exp.Expr] | None:

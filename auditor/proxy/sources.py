@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from sqlglot import exp
 
-from auditor.errors import AuditorError, QueryUnsupported
+from auditor.errors import AuditorError, QueryRefused, QueryUnsupported
 from auditor.proxy import administration, requests
 from auditor.proxy.catalogue import Catalogue, CatalogueError, Change, Context
 from auditor.proxy.protocol.sqlstate import (
@@ -326,4 +326,7 @@ def told(error: AuditorError | ProtocolError | ValueProblem) -> ErrorFields:
         return error.fields
     if isinstance(error, ValueProblem | CatalogueError):
         return ErrorFields(error.sqlstate, str(error), hint=error.hint)
-    return of_error(error)
+    fields = of_error(error)
+    if isinstance(error, QueryRefused) and error.decision.code in requests.CODES:
+        return replace(fields, hint=requests.offered(fields.hint))
+    return fields

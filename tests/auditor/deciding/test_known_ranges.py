@@ -10,8 +10,8 @@ import pytest
 
 from auditor.deciding import statistics
 from auditor.deciding.cases import Case
-from auditor.deciding.decide import decide, foresee
-from auditor.deciding.rules import Budget, Rules
+from auditor.deciding.decide import decide
+from auditor.deciding.rules import Rules
 from auditor.deciding.statistics import StatisticLadder
 from auditor.told import Told
 from cae_sql.inference.allowance import Allowance
@@ -70,14 +70,12 @@ def test_where_no_cell_can_be_told_what_is_known_anyway_is(query: Query, told: T
     assert part.recorded[0].told == told
     assert part.learned is None
     assert part.kept is None
-    assert foresee([asked], RULES, Budget(RULES), ranges=True) is None
 
 
 def test_what_says_hardly_anything_is_refused() -> None:
     asked = case(FEW, NEED_ALL)
     assert StatisticLadder(asked, RULES).known == (9, 40)
     assert decide([asked], RULES, ranges=True).verdict == "risk"
-    assert foresee([asked], RULES, Budget(RULES), ranges=True) is not None
 
 
 def test_what_is_known_of_a_covariance_is_told_where_it_is_a_quarter_at_most() -> None:

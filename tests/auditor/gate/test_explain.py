@@ -70,6 +70,44 @@ def test_what_would_be_refused_as_a_whole_is_withheld(gate: Gate) -> None:
     assert gate.check(FEW).code == "risk"
 
 
+def test_of_a_statement_about_too_few_the_reason_names_the_least_size(tmp_path: Path) -> None:
+    """Refused as a whole: of what is large enough it is said that the rest of the statement lacks."""
+    sql = "SELECT sum(salary), sum(salary) FILTER (dept = 'y') FROM staff"
+    path = build(tmp_path / "staff.duckdb", with_loners())
+    with Gate.open(path, policy("[rules]\nmin_size = 3")) as gate:
+        answer = gate.execute(f"EXPLAIN {sql}")
+        assert [row[2:4] for row in answer.fetchall()] == [
+            ("withheld", "The statement would be refused as a whole."),
+            ("withheld", "It is a group of fewer than the policy's least size."),
+        ]
+        assert "It would be refused (min-size)" in answer.decision.message
+        assert verdict(gate, sql).code == gate.check(sql).code == "min-size"
+
+
+def test_of_groups_that_are_too_small_the_reason_names_the_least_size(tmp_path: Path) -> None:
+    path = build(tmp_path / "staff.duckdb", with_loners())
+    with Gate.open(path, policy("[rules]\nmin_size = 3")) as gate:
+        rows = gate.execute(f"EXPLAIN {BY_DEPT}").fetchall()
+        assert [row[2] for row in rows] == ["exact"] * 3 + ["withheld"] * 2
+        assert {row[3] for row in rows[3:]} == {"It is a group of fewer than the policy's least size."}
+
+
+@pytest.mark.parametrize(("value", "name"), [("true", "dept NULL"), ('"(other)"', "dept (other)")])
+def test_withheld_groups_together_are_a_row_with_their_fate(tmp_path: Path, value: str, name: str) -> None:
+    persons = [(*p[:3], "wxyz"[i % 4] if i < 12 else p[3], p[4]) for i, p in enumerate(people(60, 4))]
+    rules = policy(f"[decision]\nremainder = {value}\n[rules]\nmin_size = 4")
+    with Gate.open(build(tmp_path / "staff.duckdb", persons), rules) as gate:
+        *groups, last = gate.execute(f"EXPLAIN {BY_DEPT}").fetchall()
+        assert len(groups) == 8
+        assert last[:3] == (name, "sum(salary)", "exact")
+        assert last[3] == "These are withheld groups together. It can be told exactly."
+        assert gate.execute(BY_DEPT).fetchall()[-1][1] is not None
+        # asked again it is known, and so it is where the total was told before
+        assert gate.execute(f"EXPLAIN {BY_DEPT}").fetchall()[-1][:3] == (name, "sum(salary)", "known")
+        other = BY_DEPT.replace("sum(salary)", "avg(salary)")
+        assert gate.execute(f"EXPLAIN {other}").fetchall()[-1][:3] == (name, "avg(salary)", "known")
+
+
 def test_what_is_known_is_said_to_be_known_and_what_is_left_shrinks(gate: Gate) -> None:
     gate.execute(BY_DEPT)
     answer = gate.execute(

@@ -12,6 +12,7 @@ import pytest
 from auditor import Gate
 from auditor.data.database import TooSlow
 from auditor.gate.hints import COST, EVERYBODY, FIXED, hint, joins, suggestions
+from auditor.gate.reading import Reading
 from auditor.gate.verdict import failed
 from auditor.sql import Plan, understand
 from tests.auditor.staff import build, people, policy, verdict
@@ -186,13 +187,13 @@ def test_of_a_range_that_is_refused_no_range_is_offered(gate: Gate) -> None:
 def test_whether_a_shown_statement_is_understood_is_seen_once_for_each_form(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, read = list[str](), Gate._read
+    seen, read = list[str](), Reading.read
 
-    def counted(self: Gate, ask: Any) -> Any:
+    def counted(self: Reading, ask: Any) -> Any:
         seen.extend([ask.sql] if "AT_LEAST" in ask.sql else [])
         return read(self, ask)
 
-    monkeypatch.setattr(Gate, "_read", counted)
+    monkeypatch.setattr(Reading, "read", counted)
     for sql in (
         *("id < 2 OR dept = 'no'", "id < 3 OR dept = 'it''s'"),
         *("id IN (1, 2)", "id IN (3)"),

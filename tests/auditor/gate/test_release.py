@@ -191,11 +191,11 @@ PERSONS, VALUES = 7, 5
 TABLES = np.array(list(product(range(VALUES), repeat=PERSONS)), dtype=np.int64)
 
 
-def agree(told: list[KnownAnswer]) -> NDArray[np.bool_]:
+def agree(told: list[KnownAnswer], tables: NDArray[np.int64] = TABLES) -> NDArray[np.bool_]:
     """Which tables agree with what is on record."""
-    found = np.ones(len(TABLES), dtype=np.bool_)
+    found = np.ones(len(tables), dtype=np.bool_)
     for each in (each for each in told if each.tells):
-        picked = TABLES[:, each.records]
+        picked = tables[:, each.records]
         signs = 1 if each.signs is None else each.signs.astype(np.int64)
         values = {"sum": (picked * signs).sum(1), "max": picked.max(1), "min": picked.min(1)}[each.asked]
         ends = each.ends
@@ -203,9 +203,9 @@ def agree(told: list[KnownAnswer]) -> NDArray[np.bool_]:
     return found
 
 
-def counts(tables: NDArray[np.int64]) -> NDArray[np.float64]:
+def counts(tables: NDArray[np.int64], values: int = VALUES) -> NDArray[np.float64]:
     """(persons, values) how likely each value of each is."""
-    return np.stack([np.bincount(column, minlength=VALUES) for column in tables.T]) / len(tables)
+    return np.stack([np.bincount(column, minlength=values) for column in tables.T]) / len(tables)
 
 
 def spread(tables: NDArray[np.int64], record: int, insiders: int) -> float:

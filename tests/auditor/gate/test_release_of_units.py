@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain, combinations, product
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from auditor import Gate, Policy
+from cae_sql.domain import Domain
+from cae_sql.risk import risk_of
+from tests.auditor.gate.test_release import agree, asides, asked, counts
 from tests.auditor.staff import OUTSIDERS, build, entries, people, policy, verdict
+from tests.enumeration.units import longest
 
 STAYS = """CREATE TABLE stays AS
 SELECT i AS id, (hash(i) % 120)::INT AS patient, ['a', 'b', 'c'][1 + (hash(i * 7) % 3)::INT] AS ward,
@@ -114,3 +121,70 @@ def test_whoever_is_set_aside_is_so_in_every_mode(tmp_path: Path, mode: str) -> 
         gate.release("SELECT sum(salary) FROM staff WHERE id IN (4, 8)", "the board agreed")
         assert verdict(gate, "SELECT sum(salary) FROM staff WHERE id > 5").code == "risk"
         assert entries(gate)[-1].answers == ()
+
+
+# by enumeration
+
+Ints = NDArray[np.int64]
+WHOSE, VALUES, LIMIT = np.array([0, 0, 0, 1, 1, 2, 2, 3]), 4, 0.8
+"""Four persons with one to three rows each, and the values 0 to 3."""
+TABLES = np.array(list(product(range(VALUES), repeat=len(WHOSE))), dtype=np.int64)
+
+
+def need() -> int:
+    """How far a row's possible values reach at least, in a run, where the limit is kept."""
+    domain = Domain(0, VALUES - 1, 1)
+    runs = (np.arange(values, dtype=float) for values in range(1, VALUES + 1))
+    return next(len(run) - 1 for run in runs if risk_of(run, None, domain).risk <= LIMIT)
+
+
+def short(left: Ints, aside: set[int], insiders: int) -> Iterator[str]:
+    """Rows that are not set aside, or sums of a person's, that may take too few values to another person."""
+    for insider in (-1, *range(4)) if insiders else (-1,):  # -1: nobody
+        for value in np.unique(left[:, np.equal(WHOSE, insider)], axis=0):
+            some = left[(left[:, np.equal(WHOSE, insider)] == value).all(axis=1)]
+            for unit in (each for each in range(4) if each != insider):
+                mine = [row for row in np.flatnonzero(np.equal(WHOSE, unit)).tolist() if row not in aside]
+                for rows in chain.from_iterable(combinations(mine, n) for n in range(1, len(mine) + 1)):
+                    taken = np.unique(some[:, list(rows)].sum(axis=1))
+                    if longest(taken) < need() * len(rows):
+                        yield f"rows {rows} of {unit}, insider {insider} with {value}: {taken}"
+
+
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+
+
+@pytest.mark.parametrize("insiders", [0, 1])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_release_makes_the_limit_of_no_other_rows_or_totals_fall(
+    tmp_path: Path, seed: int, insiders: int
+) -> None:
+    draw, size = np.random.default_rng(seed), len(WHOSE)
+    rows = [(i, unit, int(draw.integers(VALUES))) for i, unit in enumerate(WHOSE.tolist())]
+    build(tmp_path / "s.duckdb", rows, "id INTEGER, person INTEGER, salary INTEGER")
+    more = f"[intruder]\ninsiders = {insiders}\n[ledger]\neditions = false\n"
+    rules = policy(more, f"risk = {LIMIT}", minimum=0, maximum=VALUES - 1, step=1, unit='"person"')
+    aside, after = set[int](), np.zeros((size, VALUES))
+    with Gate.open(tmp_path / "s.duckdb", rules) as gate:
+        for turn in range(14):
+            some = draw.random(size) < 0.8
+            if aside and draw.random() < 0.7:  # all of them or none
+                some[list(aside)] = draw.random() < 0.5
+            if turn in (2, 8):  # some rows of one person, or all
+                some = np.equal(WHOSE, draw.integers(4)) & ((turn == 8) | (draw.random(size) < 0.6))
+                some[draw.integers(size)] |= not some.any()
+                sql = asked(draw, some)
+                gate.release(sql, "a test", seen=gate.exposed_by(sql))
+            else:
+                sql = asked(draw, some)
+                verdict(gate, sql)
+            now = [answer for entry in entries(gate) for answer in entry.answers]
+            left = TABLES[agree(now, TABLES)]
+            if turn in (2, 8):
+                aside, after = asides(now), counts(left, VALUES)
+            # of those set aside nothing more is known; of all other rows no more than the limit allows
+            assert asides(now) == aside
+            assert np.allclose(counts(left, VALUES)[sorted(aside)], after[sorted(aside)])
+            lost = next(short(left, aside, insiders), None)
+            assert lost is None, (sql, aside, lost)
+    assert aside

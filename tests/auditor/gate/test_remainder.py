@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from auditor import Gate, Policy, QueryRefused
@@ -301,6 +302,57 @@ def test_ends_of_a_remainder_are_named_by_its_label(tmp_path: Path) -> None:
     assert answer.fetchall()[-1] == ("(other)", None, 12)
 
 
+def test_of_cells_it_is_whole_cells_together(tmp_path: Path) -> None:
+    """The table exists as cells, and a remainder is a sum of them, in records."""
+    kinds = [(dept, sex) for dept in "abc" for sex in "fm" for _ in range(15)]
+    kinds += [(dept, "f") for dept in SMALL for _ in range(2)]
+    pays = [p[4] for p in people(len(kinds), 4)]
+    dept, sex = ([kind[place] for kind in kinds] for place in (0, 1))
+    staff = pa.table({"dept": dept, "sex": sex, "salary": pays})
+    rules = policy(f'[source]\nmode = "cells"\n{LABELLED}')
+    with Gate.open(staff, rules, tmp_path / "ledger") as gate:
+        answer = gate.execute(BY_DEPT)
+        rows = answer.fetchall()
+        assert [dept for dept, s, _ in rows if s is None] == list(SMALL)
+        assert rows[-1] == ("(other)", sum(pays[90:]), 12)
+        assert answer.remainder == (Remainder(row=9, groups=6, rows=12),)
+        assert gate.verify().problems == ()
+        assert verdict(gate, "SELECT sum(salary) FROM staff").code == "known"
+
+
+def test_over_editions_it_is_judged_by_what_it_told_before(tmp_path: Path) -> None:
+    """One in the small departments has another salary: both remainders would tell by how much."""
+    persons = with_small_ones()
+    before = build(tmp_path / "before.duckdb", persons)
+    raised = [(*p[:4], 260 - p[4]) if p[3] == "u" and p[0] % 2 == 0 else p for p in persons]
+    assert sum(a != b for a, b in zip(persons, raised, strict=True)) == 1
+    after = build(tmp_path / "after.duckdb", raised)
+    rules = policy(f'{LABELLED}\n[ledger]\npath = "{tmp_path / "ledger"}"\n', key='"id"')
+    with Gate.open(before, rules) as gate:
+        assert gate.execute(BY_DEPT).fetchall()[-1] == ("(other)", total_of(before, OTHERS), 12)
+    Gate.renew(after, rules)
+    with Gate.open(after, rules) as gate:
+        answer = gate.execute(BY_DEPT)
+        rows = answer.fetchall()
+        assert [(dept, s is None) for dept, s, _ in rows[:3]] == [(dept, False) for dept in "abc"]
+        assert answer.remainder == ()
+        assert verdict(gate, f"SELECT sum(salary) FROM staff WHERE {OTHERS}").code == "risk"
+        assert gate.verify().problems == ()
+
+
+def test_over_editions_that_changed_nobody_in_it_it_is_known(tmp_path: Path) -> None:
+    persons = with_small_ones()
+    before = build(tmp_path / "before.duckdb", persons)
+    after = build(tmp_path / "after.duckdb", [(*p[:4], 260 - p[4]) if p[3] == "a" else p for p in persons])
+    rules = policy(f'{LABELLED}\n[ledger]\npath = "{tmp_path / "ledger"}"\n', key='"id"')
+    with Gate.open(before, rules) as gate:
+        first = gate.execute(BY_DEPT).fetchall()[-1]
+    Gate.renew(after, rules)
+    with Gate.open(after, rules) as gate:
+        assert gate.execute(BY_DEPT).fetchall()[-1] == first
+        assert all(len(told.records) != 12 for told in entries(gate)[-1].answers)
+
+
 def test_units_are_told_together(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "stays.duckdb")) as connection:
         connection.execute(
@@ -339,3 +391,22 @@ def test_groups_that_share_somebody_are_not_asked_together(tmp_path: Path) -> No
             "SELECT tag, sum(salary) FROM staff JOIN tags USING (dept) GROUP BY tag ORDER BY tag"
         )
     assert [(tag, s is None) for tag, s in answer.fetchall()] == [("t1", True), ("t2", True), ("t3", False)]
+
+
+@pytest.mark.parametrize("factor", ["30", "sum(salary)"])
+def test_where_the_statement_fails_for_that_row_alone_it_comes_without_it(
+    gate: Gate, database: Path, factor: str
+) -> None:
+    """Of large groups it casts 0, of two persons 60 or NULL, of the twelve together too much."""
+    cast = f"((count(*) % 30) * {factor})::UTINYINT"
+    sql = f"SELECT dept, sum(salary) AS s, {cast} AS n FROM staff GROUP BY dept ORDER BY dept"
+    answer = gate.execute(sql)
+    rows = answer.fetchall()
+    assert [dept for dept, *_ in rows] == [*"abc", *SMALL]
+    assert (answer.remainder, answer.decision.code) == ((), "partial")
+    assert "more row" not in answer.decision.message
+    assert gate.execute(sql).fetchall() == rows
+    # it was judged, so what it would have told is known
+    assert 12 in [len(told.records) for entry in entries(gate) for told in entry.answers]
+    assert verdict(gate, "SELECT sum(salary) FROM staff").code == "known"
+    assert gate.verify().problems == ()

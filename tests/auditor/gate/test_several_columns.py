@@ -307,7 +307,7 @@ def test_a_view_may_be_read_and_counts_as_its_table(database: Path) -> None:
 def test_the_dialect_of_the_connection_comes_before_that_of_the_policy(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import auditor.gate.gate as module
+    import auditor.gate.reading as module
 
     seen: list[str] = []
     real = module.understand

@@ -65,3 +65,25 @@ def test_a_statement_that_is_more_than_the_call_is_none() -> None:
     ):
         assert requests.called(sql) is None
     assert requests.called("select CAE_REQUEST('a') AS said;") is not None
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "end"),
+    [
+        ("sum", "age = 20 AND sex = 'm' AND dept = 'a'"),
+        ("max", "Or ask the owner for it: SELECT cae_request('SELECT …', 'why')."),
+    ],
+)
+def test_the_hint_of_a_refusal_says_so_and_a_statement_to_copy_stays_at_its_end(
+    server: Running, aggregate: str, end: str
+) -> None:
+    sql = f"SELECT {aggregate}(salary) FROM staff WHERE age = 20 AND sex = 'm' AND dept = 'a'"
+    with connect(server, options="-c cae_sql.hint=field") as connection:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege) as caught:
+            connection.execute(sql)
+        hint = caught.value.diag.message_hint
+        assert hint.count(requests.OR) == 1
+        assert hint.endswith(end)
+        with pytest.raises(psycopg.errors.FeatureNotSupported) as unsupported:
+            connection.execute("SELECT salary FROM staff")
+        assert requests.NAME not in (unsupported.value.diag.message_hint or "")
