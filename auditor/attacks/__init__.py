@@ -6,7 +6,8 @@
     deduction.py        what exact answers tell, by integer programs that share nothing with the gate's
     sources.py          publications and tools
     trackers.py, differences.py, joins.py, masks.py, integers.py, averaging.py, oracles.py, failures.py,
-    extremes.py, reconstruction.py, tables.py, names.py, people.py, likelihood.py, units.py      the attacks
+    extremes.py, foreseen.py, reconstruction.py, tables.py, names.py, people.py, likelihood.py,
+    units.py            the attacks
     totals.py           how likely each total of people is, for likelihood.py
     runner.py           the owner's side: asks through a gate with a ledger of its own, checks every claim
 
@@ -21,6 +22,7 @@ from auditor.attacks import (
     differences,
     extremes,
     failures,
+    foreseen,
     integers,
     joins,
     likelihood,
@@ -46,6 +48,7 @@ ATTACKS: tuple[Attack, ...] = (
     *failures.ATTACKS,
     *integers.ATTACKS,
     *extremes.ATTACKS,
+    *foreseen.ATTACKS,
     *reconstruction.ATTACKS,
     *tables.ATTACKS,
     *names.ATTACKS,

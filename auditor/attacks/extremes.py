@@ -70,11 +70,11 @@ def refused(target: Target) -> list[Claim]:
             continue  # all alike: that says nothing about anybody
         for pair, told in zip(pairs, answered, strict=True):
             if not told:
-                found += _beyond(target, kind, pair, guess=True)
+                found += beyond(target, kind, pair, guess=True)
     return found + target.claims(persons[:6])
 
 
-def _beyond(target: Target, kind: Extreme, members: Sequence[int], guess: bool = False) -> list[Claim]:
+def beyond(target: Target, kind: Extreme, members: Sequence[int], guess: bool = False) -> list[Claim]:
     """Everybody is on the near side of the least extreme that would have been answered."""
     scene = target.scene
     width = (scene.least_run - 2) * scene.step
@@ -135,7 +135,7 @@ def _passing(target: Target, sets: Sequence[Selection]) -> list[Claim]:
             if target.tally.refused > refused:
                 members = [record for record in target.alone if who.members[record]][:20]
                 # what else may have refused it is not known: a guess
-                found += _beyond(target, kind, members, guess=True)
+                found += beyond(target, kind, members, guess=True)
     return found + target.claims()
 
 

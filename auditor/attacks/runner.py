@@ -354,10 +354,9 @@ def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
             answer = gate.execute(sql, user=user, dialect="duckdb")
             decided = answer.decision.code not in SETTLED
             rows = answer.fetchall()
-            rows = rows[
-                : len(rows) - len(answer.remainder)
-            ]  # attacks read groups, and withheld ones are none
-            return Reply("answered", rows, answer.decision.message, answer.ranges, decided)
+            groups = len(rows) - len(answer.remainder)  # withheld ones together are none
+            rows, rest = rows[:groups], rows[groups:]
+            return Reply("answered", rows, answer.decision.message, answer.ranges, rest, decided=decided)
         except (QueryRefused, QueryUnsupported) as error:
             said = error.decision
             verdict = "refused" if said.verdict == "refused" else "unsupported"
@@ -367,7 +366,8 @@ def _asking(gate: Gate, policy: Policy) -> tuple[Answerer, Answerer | None]:
     def checks(sql: str, user: str) -> Reply:
         said = gate.check(sql, user=user, dialect="duckdb")
         decided = said.verdict != "unsupported" and said.code not in SETTLED
-        return Reply(said.verdict, None, f"{said.code}: {said.message} {said.hint}", decided=decided)
+        words = f"{said.code}: {said.message} {said.hint}"
+        return Reply(said.verdict, None, words, fates=said.fates, decided=decided)
 
     return answers, checks if policy.decision.mode == "simulatable" else None
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from auditor.attacks.deduction import Deduction, How, Kind
 from auditor.attacks.selection import EXACT_TYPES, Selection, conjunction, literal
 from auditor.sql.schema import Column, quoted
-from auditor.told import Range
+from auditor.told import Foreseen, Range
 from cae_sql.domain import exact
 
 SEED = 1979
@@ -67,6 +67,10 @@ class Reply:
     """Code and message, which an intruder reads too."""
     ranges: Sequence[Range] = ()
     """What was told as an end."""
+    remainder: Sequence[tuple[object, ...]] = ()
+    """Further rows: withheld groups together."""
+    fates: Sequence[Foreseen] = ()
+    """What EXPLAIN says of each aggregate of each group, where a verdict alone was asked for."""
     decided: bool = False
     """Whether the gate made a decision for it: known answers cost it nothing."""
 
@@ -179,7 +183,7 @@ class Target:
         return self.reply(sql, user).rows
 
     def check(self, sql: str) -> Reply | None:
-        """The verdict that asking would get, where it can be had."""
+        """The verdict that asking would get, and the fates of EXPLAIN, where they can be had."""
         self.tally.checks += 1
         return None if self.checker is None else self._asked(self.checker, sql, "eve")
 
@@ -203,14 +207,14 @@ class Target:
         found = self.reply(f"SELECT {kind}({self.column}) FROM {self.table} WHERE {who.text}", user)
         value = None if not found.rows else number(found.rows[0][0])
         if value is None:
-            self._note_ends(kind, who, found.ranges)
+            self.note_ends(kind, who, found.ranges)
             return None, found.ranges
         if kind == "avg":
             kind, value = "sum", self._whole(value * who.size, who.size)
         self.note(kind, who, value)
         return value, ()
 
-    def _note_ends(self, kind: Aggregate, who: Selection, ranges: Sequence[Range]) -> None:
+    def note_ends(self, kind: Aggregate, who: Selection, ranges: Sequence[Range]) -> None:
         """An end is an inequality that the truth keeps."""
         how: How
         for each in ranges:

@@ -18,7 +18,7 @@ from scipy import optimize, sparse
 
 from auditor import Decision, Gate, Policy, QueryRefused, QueryUnsupported
 from auditor.attacks import ATTACKS, Attack
-from auditor.attacks.runner import Report, run_attacks
+from auditor.attacks.runner import DECISIONS, Report, run_attacks
 from auditor.ledger import Entry
 from tests.auditor.staff import COLUMNS
 from tests.auditor.staff import build as build
@@ -98,7 +98,7 @@ class Onlooker:
                 if not ends.exact:
                     how = [(f"{asked} at most", ends.most), (f"{asked} at least", ends.least)]
                 for kind, value in how:
-                    if value is not None and answer.kind != "leak":
+                    if value is not None and answer.tells:
                         self.hears(kind, answer.records.tolist(), value, answer.signs)
 
     @property
@@ -256,6 +256,8 @@ def attacked(
     rules: Policy | None = None,
     columns: str = COLUMNS,
     unit: str | None = None,
+    released: str | None = None,
+    decisions: int = DECISIONS,
 ) -> Outcome:
     """Run one attack on a table, then read what its gate has on record.
 
@@ -266,9 +268,14 @@ def attacked(
         rules: The policy; by default `policy()`.
         columns: The table's, with their types.
         unit: Whose rows they are, where the policy does not say.
+        released: A statement that the owner has released before; the intruder knows its answer.
+        decisions: That the attack may cause.
     """
     rules = policy() if rules is None else rules
     database = build(folder / "staff.duckdb", rows, columns)
+    if released is not None:
+        with Gate.open(database, rules) as gate:
+            gate.release(released, "the board agreed")
     kept: list[Entry] = []
     original = Gate.close
 
@@ -278,7 +285,14 @@ def attacked(
 
     Gate.close = close  # type: ignore[method-assign]
     try:
-        (report,) = run_attacks(database, rules, [named(attack)], unit=unit)
+        (report,) = run_attacks(
+            database,
+            rules,
+            [named(attack)],
+            after_history=released is not None,
+            decisions=decisions,
+            unit=unit,
+        )
     finally:
         Gate.close = original  # type: ignore[method-assign]
     domain = rules.protects[0].domain
