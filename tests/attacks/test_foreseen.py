@@ -25,8 +25,8 @@ from tests.quick import some
 from .arena import HIGH, LEAST_RUN, LOW, STEP, Row, attacked, build, locates_nobody, named, people, policy
 
 REMAINDER = "[decision]\ntimeout = 1\nremainder = true"
-RELEASED = (1, 8)
-"""Of one department."""
+RELEASED = (0, 7)
+"""Of one department; in the table of the suite so little together that both are past the limit."""
 RELEASE = f"SELECT sum(salary) FROM staff WHERE id IN {RELEASED}"
 
 
@@ -118,7 +118,7 @@ def test_after_a_release_two_tables_with_the_same_answers_are_told_the_same(
         released = gate.release(RELEASE, "the board agreed").fetchall()
         foreseen, told = list[list[Row]](), list[tuple[list[Shape], list[object]]]()
         for sql in asked:
-            more = (sql, sql.replace("sum(", "max("), "SELECT max(salary) FROM staff WHERE id > 8")
+            more = (sql, sql.replace("sum(", "max("), "SELECT max(salary) FROM staff WHERE id > 7")
             foreseen += [gate.execute(f"EXPLAIN {each}", user="eve").fetchall() for each in more]
             told.append(session(gate, [sql]))
         return released, foreseen, told
