@@ -93,7 +93,7 @@ def test_each_locates_somebody_where_its_promise_is_broken(name: str, tmp_path: 
 @pytest.mark.parametrize("name", some([attack.name for attack in ATTACKS], 1))
 def test_beside_remainders_and_after_a_release_nobody_else_is_located(name: str, tmp_path: Path) -> None:
     rows = people(24, 23)
-    outcome = attacked(tmp_path, name, rows, policy(REMAINDER, key='"id"'), released=RELEASE, decisions=40)
+    outcome = attacked(tmp_path, name, rows, policy(REMAINDER, key='"id"'), released=RELEASE, decisions=60)
     report = outcome.report
     assert report.error is None
     assert set_aside(outcome.entries) == set(RELEASED)
