@@ -259,11 +259,11 @@ def history(ledger: Ledger) -> pd.DataFrame:
         "by",
     ]
     names = {"surprise": "surprises"}
-    rows = [
-        [None if (value := getattr(entry, names.get(each, each))) == "" else value for each in columns]
-        for entry in ledger.entries()
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    rows = [[getattr(entry, names.get(each, each)) for each in columns] for entry in ledger.entries()]
+    found = pd.DataFrame(rows, columns=columns)
+    for name in ("because", "by"):  # nobody gave a reason
+        found[name] = found[name].replace("", None)
+    return found
 
 
 def verify(ledger: Ledger, knowledge: Knowledge) -> Verification:

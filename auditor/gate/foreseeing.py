@@ -16,7 +16,6 @@ from auditor.data.database import Asked, Database
 from auditor.deciding.decide import at_once
 from auditor.decision import Decision
 from auditor.gate import ends, explain, remainder, verdict
-from auditor.gate.left import left_of
 from auditor.gate.memory import Memory
 from auditor.gate.request import Ask
 from auditor.gate.suppress import GIVEN, Suppression, smaller_than_allowed, units_of, verdict_of
@@ -68,7 +67,7 @@ class Foreseeing:
         refusal = None if ranges else at_once(cases, self._knowledge.rules)
         if refusal is not None:
             said = self._wording.of_outcome(ask, person, reads, refusal, person.risk_at_hand(reads))
-            return self.with_fates(ask, asked, person, said, "risk")
+            return self.with_fates(ask, asked, person, said, "risk", measured=False)
         if all(case.derivable for case in cases):
             return self.with_fates(ask, asked, person, verdict.KNOWN, "known")
         before, beside = person.risk(reads), person.beside(reads)
@@ -119,6 +118,7 @@ class Foreseeing:
         fates: Mapping[int, str] = MappingProxyType({}),
         told: Sequence[Told[Fraction] | None] = (),
         more: remainder.Given = remainder.NOTHING,
+        measured: bool = True,
     ) -> Decision:
         """A verdict that was foreseen, with what becomes of each aggregate.
 
@@ -131,7 +131,11 @@ class Foreseeing:
             fates: By place, what becomes of an aggregate.
             told: What was told of a hypothetical table, that of withheld groups together last.
             more: What becomes of withheld groups together.
+            measured: Whether what is left of the limit is said: a refusal that no answer could avert takes
+                no kernel.
         """
+        from auditor.gate.left import left_of  # an answer that is known needs nothing of it
+
         assert ask.plan is not None
         by_place = [fates.get(place, otherwise) for place in range(len(asked))]
         of_group = Counter((each.block, each.group) for each in asked)
@@ -144,6 +148,7 @@ class Foreseeing:
             by_place = ["refused" if each in GIVEN else each for each in by_place]
         asked = [*asked, *more.asked]
         told = told or [None for _ in asked]
-        left = left_of(person, asked, self._policy.intruder.baseline)
+        nothing: list[float | None] = [None for _ in asked]
+        left = left_of(person, asked, self._policy.intruder.baseline) if measured else nothing
         rows = explain.foreseen(ask.plan, asked, by_place, told, self._database, left, self._wording.label)
         return replace(said, fates=rows)

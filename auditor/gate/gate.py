@@ -306,7 +306,6 @@ class Gate:
             return said
         small = self._knowledge.too_small(asked)
         with self._turn(ask.user, asked) as columns:
-            self._prepare()  # what is left is worked out for everybody, also where a refusal needs no kernel
             self._prepare_for(ask, asked)
             person = self._caught_up(ask, asked, columns)
             if self._refused_for_size(ask, asked, small):

@@ -14,12 +14,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from auditor.data.database import Asked, Database
 from auditor.decision import Decision
 from auditor.errors import AuditorError, QueryUnsupported, StatementError
-from auditor.gate.admin import classes_of
 from auditor.ledger import Entry, KnownAnswer
 from auditor.ledger.entries import AGGREGATES
 from auditor.parties.party import Knowledge, Party
@@ -29,6 +27,8 @@ from cae_sql.inference.facts.query import Name
 from cae_sql.risk import class_risks
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from auditor.parties.column import ColumnKnowledge
 
 RELEASED, REQUEST, OPEN, DECLINED = "released", "request", "open", "declined"
@@ -165,6 +165,8 @@ def _answers(release: Release) -> list[KnownAnswer]:
 def _exposure(
     releases: dict[int, Release], wholes: dict[int, ColumnKnowledge], knowledge: Knowledge, database: Database
 ) -> Exposure:
+    import pandas as pd  # for administrators alone
+
     frames, count = [], 0
     for place, release in releases.items():
         fresh = np.flatnonzero(release.fresh)
@@ -183,6 +185,8 @@ def _listed(
     place: int, fresh: np.ndarray, whole: ColumnKnowledge, knowledge: Knowledge, database: Database
 ) -> pd.DataFrame:
     """Some of one column's, by what answers leave of each: those of whom least is left."""
+    from auditor.gate.admin import classes_of
+
     column, standing = whole.column, whole.standing()
     fresh = fresh[fresh < whole.system.size]
     fresh = fresh[np.argsort((standing.upper - standing.lower)[fresh], kind="stable")][:LISTED]
@@ -227,6 +231,8 @@ def _likely(whole: ColumnKnowledge, records: np.ndarray, knowledge: Knowledge) -
 
 def requests_of(entries: Iterable[Entry]) -> pd.DataFrame:
     """Every request with its state; see `Gate.requests`."""
+    import pandas as pd
+
     found: dict[int, dict[str, object]] = {}
     last: dict[tuple[str, str], str] = {}
     for entry in entries:

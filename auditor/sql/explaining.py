@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auditor.sql.postgres.lexing import BLANKS, lexemes
-
 _OPTIONS = frozenset({"analyze", "analyse", "verbose"})
 _QUERIES = frozenset({"select", "with", "from", "values", "table", "("})
 """What a query begins with that stands in parentheses: anything else there is an option."""
@@ -34,6 +32,8 @@ def explained(text: str) -> Explained | None:
     >>> explained("explain (format json) SELECT 1").options
     True
     """
+    if "explain" not in text.lower():  # the lexer need not be loaded
+        return None
     words = [
         (text[start:end].lower(), start)
         for (kind, start, end), _ in zip(_said(text), range(3), strict=False)
@@ -49,6 +49,8 @@ def explained(text: str) -> Explained | None:
 
 def _said(text: str) -> list[tuple[str, int, int]]:
     """The first lexemes that say something."""
+    from auditor.sql.postgres.lexing import BLANKS, lexemes
+
     found = list[tuple[str, int, int]]()
     for each in lexemes(text):
         if each[0] not in BLANKS:

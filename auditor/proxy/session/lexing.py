@@ -101,7 +101,7 @@ class Reader:
         return lexeme.value
 
     def dotted(self) -> str:
-        """Take a name that may have others before it: `cae_sql.hint`."""
+        """Take a name that may have others before it: as in SET cae_sql.hint."""
         name = self.name()
         while self.take("."):
             name += f".{self.name()}"
