@@ -233,7 +233,7 @@ def asides(told: list[KnownAnswer]) -> set[int]:
     return set(next((each.records.tolist() for each in told[::-1] if each.kind == "aside"), []))
 
 
-SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))]
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
 
 
 @pytest.mark.parametrize("insiders", [0, 1])

@@ -81,6 +81,7 @@ def test_the_counts_are_those_of_a_gate_with_a_ledger(
     assert found.own.exact > 0
 
 
+@pytest.mark.slow
 def test_another_limit_is_that_of_a_policy_that_states_it(
     database: Path, script: Path, tmp_path: Path
 ) -> None:
