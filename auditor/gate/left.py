@@ -37,9 +37,13 @@ def left_of(party: Party, asked: Sequence[Asked], baseline: Baseline) -> list[fl
     risks = {place: _risks(party.columns[place], baseline) for place in {each.protected for each in asked}}
     found = list[float | None]()
     for each in asked:
-        limit, of_records = party.columns[each.protected].column.limits.risk, risks[each.protected]
+        known = party.columns[each.protected]
+        limit, of_records = known.column.limits.risk, risks[each.protected]
         if of_records is None or not limit:
             found.append(None)
+            continue
+        if known.aside is not None and known.aside[each.records].any():
+            found.append(0.0)  # the owner's release took all of it
             continue
         spent = float(of_records[each.records].max(initial=0.0)) / float(limit)
         found.append(max(floor(100 * (1 - spent) + 1e-9), 0) / 100)

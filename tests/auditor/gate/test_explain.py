@@ -223,7 +223,7 @@ def test_later_statements_are_judged_as_if_it_had_not_been_asked(tmp_path: Path)
     assert repr(told) == repr(plain)
 
 
-@pytest.mark.parametrize("seed", some([1, 2, 3], 1))
+@pytest.mark.parametrize("seed", some([1, 2, 3], 0))
 def test_two_tables_with_the_same_past_answers_get_the_same_rows(tmp_path: Path, seed: int) -> None:
     """It tells nothing: another table that agrees with what was answered gets it word for word."""
     rows, past = with_loners(60, seed), ["SELECT sum(salary) FROM staff", BY_DEPT]

@@ -13,6 +13,7 @@ from auditor import Gate, Policy, QueryRefused
 from auditor.errors import WithheldWarning
 from auditor.told import Remainder
 from tests.auditor.staff import Person, build, entries, people, policy, truth, verdict
+from tests.quick import some
 
 LABELLED = '[decision]\nremainder = "(other)"'
 BY_DEPT = "SELECT dept, sum(salary) AS s, count(*) AS n FROM staff GROUP BY dept ORDER BY dept"
@@ -200,15 +201,18 @@ def test_a_rolled_up_key_is_shown_as_it_is_elsewhere(database: Path) -> None:
 
 @pytest.mark.parametrize(
     "sql",
-    [
-        f"{BY_DEPT} LIMIT 8",
-        BY_DEPT.replace("ORDER BY dept", "HAVING sum(salary) > 10 OR count(*) < 5"),
-        "SELECT dept, sum(salary) / sum(sum(salary)) OVER () FROM staff GROUP BY dept",
-        "SELECT DISTINCT dept, sum(salary) FROM staff GROUP BY dept",
-        "SELECT dept, sum(salary) FROM staff GROUP BY dept UNION ALL SELECT 'all', sum(salary) FROM staff",
-        "SELECT dept, sum(salary), (SELECT max(age) FROM staff t WHERE t.dept = staff.dept) FROM staff "
-        "GROUP BY dept",
-    ],
+    some(
+        [
+            f"{BY_DEPT} LIMIT 8",
+            BY_DEPT.replace("ORDER BY dept", "HAVING sum(salary) > 10 OR count(*) < 5"),
+            "SELECT dept, sum(salary) / sum(sum(salary)) OVER () FROM staff GROUP BY dept",
+            "SELECT DISTINCT dept, sum(salary) FROM staff GROUP BY dept",
+            "SELECT dept, sum(salary) FROM staff GROUP BY dept UNION ALL SELECT 'all', sum(salary) FROM staff",
+            "SELECT dept, sum(salary), (SELECT max(age) FROM staff t WHERE t.dept = staff.dept) FROM staff "
+            "GROUP BY dept",
+        ],
+        2,
+    ),
 )
 def test_where_a_statement_has_no_place_for_it_the_answer_is_as_without(database: Path, sql: str) -> None:
     found = []
@@ -223,7 +227,7 @@ def test_where_a_statement_has_no_place_for_it_the_answer_is_as_without(database
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("order", ["ORDER BY dept", "ORDER BY s DESC", ""])
+@pytest.mark.parametrize("order", some(["ORDER BY dept", "ORDER BY s DESC", ""], 1))
 @pytest.mark.parametrize(("limit", "rows"), [(10, 1), (9, 0), (1_000, 1)])
 def test_a_limit_that_leaves_out_no_row_leaves_it(gate: Gate, order: str, limit: int, rows: int) -> None:
     """Tools for tables and charts write LIMIT anyway."""
