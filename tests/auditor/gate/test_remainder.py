@@ -207,7 +207,7 @@ def test_a_rolled_up_key_is_shown_as_it_is_elsewhere(database: Path) -> None:
             BY_DEPT.replace("ORDER BY dept", "HAVING sum(salary) > 10 OR count(*) < 5"),
             "SELECT dept, sum(salary) / sum(sum(salary)) OVER () FROM staff GROUP BY dept",
             "SELECT DISTINCT dept, sum(salary) FROM staff GROUP BY dept",
-            "SELECT dept, sum(salary) FROM staff GROUP BY dept UNION ALL SELECT 'all', sum(salary) FROM staff",
+            "SELECT dept, sum(salary) FROM staff GROUP BY dept UNION SELECT 'all', sum(salary) FROM staff",
             "SELECT dept, sum(salary), (SELECT max(age) FROM staff t WHERE t.dept = staff.dept) FROM staff "
             "GROUP BY dept",
         ],
