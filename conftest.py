@@ -60,7 +60,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         warm()
 
 
-MOST_CASES = 2
+MOST_CASES = 1
 """Of a parametrized test that everybody runs; a few have hundreds of them."""
 
 FINE = {0, 3, 4}

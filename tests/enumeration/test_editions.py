@@ -25,6 +25,7 @@ def found(growing: Growing, seen: Seen) -> list[str]:
         return list(Held(growing, 1, seen).findings())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("insiders", some([1, 0], 1))
 def test_everybody_keeps_the_limit_over_all_editions_and_verdicts_tell_nothing(insiders: int) -> None:
     seen = Seen()

@@ -92,6 +92,7 @@ def test_nothing_more_is_told_of_whom_was_set_aside(gate: Gate) -> None:
         assert gate.check(sql).code == "risk"
 
 
+@pytest.mark.slow
 def test_a_maximum_of_all_that_was_told_does_not_stop_the_others(gate: Gate) -> None:
     """It might be one of the two who has it: the release tells the greatest value of the others as well."""
     two = "SELECT sum(salary) FROM staff WHERE id IN (14, 19)"

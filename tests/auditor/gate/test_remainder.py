@@ -132,6 +132,7 @@ def test_what_is_worked_out_from_aggregates_is_worked_out_of_them_together(gate:
     assert mean == quotient == total / 12
 
 
+@pytest.mark.slow
 def test_other_aggregates_are_judged_each_and_null_where_not_told(gate: Gate) -> None:
     rows = gate.execute("SELECT dept, sum(salary), min(salary), count(*) FROM staff GROUP BY dept").fetchall()
     dept, total, least, _ = rows[-1]

@@ -149,6 +149,7 @@ def test_report_json_and_terminal_say_what_is_possible_and_what_is_likely(
     assert exit_status(found, FailOn.APPROXIMATE, False) == 0
 
 
+@pytest.mark.slow
 def test_records_whose_posterior_is_not_relied_upon_count_as_not_judged(tmp_path: Path) -> None:
     # their sums add up to 3 x + 2 (…): whether x, of three people, is even is known; leverage does not see it
     crowds = [(4, 303), (304, 603), (604, 903)]

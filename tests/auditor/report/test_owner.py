@@ -238,6 +238,7 @@ scope = "user"
 """
 
 
+@pytest.mark.slow
 def test_of_several_columns_and_users_each_has_its_growth_and_its_limit(tmp_path: Path) -> None:
     database = build(tmp_path / "staff.duckdb", people(60))
     with Gate.open(database, Policy.parse(SEVERAL)) as gate:

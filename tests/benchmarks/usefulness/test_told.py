@@ -57,6 +57,7 @@ def test_each_group_has_a_line_and_each_statement_without_groups(day: Day, tmp_p
     assert (found.statements, found.ended, found.cut, found.late) == (2, 2, False, 0)
 
 
+@pytest.mark.slow
 def test_a_day_that_takes_longer_than_its_budget_is_cut_and_keeps_what_it_had(
     day: Day, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
