@@ -47,6 +47,7 @@ def everybodys_total_keeps_its_run(outcome: Outcome) -> None:
         assert outcome.onlooker.width_of_total(records) >= len(records) * (LEAST_RUN - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some(NAMES, 1))
 def test_a_persons_total_is_not_learned_of_a_gate_with_a_unit(name: str, tmp_path: Path) -> None:
     outcome = attacked(tmp_path, name, stays(), UNIT, COLUMNS)

@@ -51,6 +51,7 @@ def refusal(client: Any, sql: str) -> tuple[str, str]:
     return refused.value.sqlstate, refused.value.diag.message_primary
 
 
+@pytest.mark.slow
 def test_clients_are_told_of_units_what_python_is_told_over_editions(tmp_path: Path, ledger: str) -> None:
     before = build(tmp_path / "before.duckdb", ROWS, COLUMNS)
     after = build(tmp_path / "after.duckdb", [*ROWS, *admitted([3] * 30)], COLUMNS)

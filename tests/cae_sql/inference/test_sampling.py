@@ -67,6 +67,7 @@ def uneven(kind: str) -> AnsweredSystem:
     return system
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "worlds"), [("max", 61), ("weighted", 5)])
 def test_all_worlds_are_drawn_sooner_or_later(kind: str, worlds: int) -> None:
     assert len(drawn(uneven(kind), 100 * worlds)) == worlds
